@@ -1,0 +1,62 @@
+//! When checkpoints are made, where they are kept, and how many.
+
+use super::options;
+use crate::{Alias, ConfigOption};
+use std::path::PathBuf;
+use std::time::Duration;
+
+options! {
+    "Checkpoints",
+    "When checkpoints are made, where they are kept, and how many. Without a directory there are none, and a crash \
+     loses the state.";
+
+    /// Where checkpoints are kept.
+    CHECKPOINTING_DIR: Option<PathBuf> = ConfigOption::unset(
+        "execution.checkpointing.dir",
+        "no checkpoints",
+        "The directory of the checkpoints: a path, relative to the current directory or absolute, or a `file:` URI. \
+         Several jobs may share it.",
+    )
+    .aliases(&[Alias::new("state.checkpoints.dir"), Alias::new("spark.sql.streaming.checkpointLocation")]);
+    /// How often a checkpoint begins.
+    CHECKPOINTING_INTERVAL: Duration = ConfigOption::new(
+        "execution.checkpointing.interval",
+        "10 s",
+        "How often a checkpoint begins, if there is a directory for it. The end of the input makes one in any case.",
+    )
+    .at_least(1);
+    /// How long a checkpoint may take.
+    CHECKPOINTING_TIMEOUT: Duration = ConfigOption::new(
+        "execution.checkpointing.timeout",
+        "10 min",
+        "How long a checkpoint may take; after that it has failed.",
+    )
+    .at_least(1);
+    /// How long to wait between two checkpoints.
+    CHECKPOINTING_MIN_PAUSE: Duration = ConfigOption::new(
+        "execution.checkpointing.min-pause",
+        "0 ms",
+        "How long to wait after a checkpoint is done before the next one begins, even if its time has come.",
+    );
+    /// How many checkpoints in a row may fail.
+    CHECKPOINTING_TOLERABLE_FAILURES: usize = ConfigOption::new(
+        "execution.checkpointing.tolerable-failed-checkpoints",
+        "0",
+        "How many checkpoints in a row may fail before the job does.",
+    );
+    /// Whether checkpoints upload only what is new.
+    CHECKPOINTING_INCREMENTAL: bool = ConfigOption::new(
+        "execution.checkpointing.incremental",
+        "true",
+        "Whether a checkpoint uploads only the files that the one before does not have. Only `rocksdb` can.",
+    )
+    .aliases(&[Alias::new("state.backend.incremental")]);
+    /// How many checkpoints are kept.
+    CHECKPOINTING_NUM_RETAINED: usize = ConfigOption::new(
+        "execution.checkpointing.num-retained",
+        "2",
+        "How many checkpoints are kept. With two or more, a damaged one is survived: the one before it takes its place.",
+    )
+    .aliases(&[Alias::new("state.checkpoints.num-retained")])
+    .within(1, 1_000);
+}

@@ -1,0 +1,54 @@
+//! How SQL behaves.
+
+use super::options;
+use crate::{ConfigOption, Support};
+use std::time::Duration;
+
+options! {
+    "SQL",
+    "How SQL behaves.";
+
+    /// How long state that nobody touches is kept.
+    STATE_TTL: Duration = ConfigOption::new(
+        "table.exec.state.ttl",
+        "0 ms",
+        "How long the state of a key is kept after it was last written; 0 keeps it for ever.",
+    );
+    /// The time zone of the session.
+    LOCAL_TIME_ZONE: String = ConfigOption::new(
+        "table.local-time-zone",
+        "UTC",
+        "The time zone in which `TIMESTAMP_LTZ` is read from and shown as text without a zone: `UTC`, or a name such as \
+         `America/New_York`. Flink takes the machine's zone; Headpond gives the same result everywhere.",
+    );
+    /// How long a silent split holds back the watermark.
+    SOURCE_IDLE_TIMEOUT: Duration = ConfigOption::new(
+        "table.exec.source.idle-timeout",
+        "0 ms",
+        "How long a silent source split holds back the watermark; 0 is for ever.",
+    );
+    /// Whether changes are gathered before they are emitted.
+    MINI_BATCH_ENABLED: bool = ConfigOption::new(
+        "table.exec.mini-batch.enabled",
+        "false",
+        "Whether changes of a key are gathered over several ticks before they are emitted.",
+    )
+    .support(Support::Only(
+        &["false"],
+        "mini-batching is not yet available; changes of a key within a tick are gathered, see 'pipeline.tick.interval'",
+    ));
+    /// How long changes are gathered.
+    MINI_BATCH_ALLOW_LATENCY: Duration = ConfigOption::new(
+        "table.exec.mini-batch.allow-latency",
+        "0 ms",
+        "How long a mini-batch gathers changes.",
+    )
+    .support(Support::NoEffect("mini-batching is not yet available"));
+    /// How many rows are gathered.
+    MINI_BATCH_SIZE: Option<u64> = ConfigOption::unset(
+        "table.exec.mini-batch.size",
+        "no limit",
+        "How many rows a mini-batch gathers.",
+    )
+    .support(Support::NoEffect("mini-batching is not yet available"));
+}

@@ -1,0 +1,93 @@
+//! What people paste from Flink and Spark means what it means there.
+
+use headpond_config::options::{self, Restore, StateBackendType};
+use headpond_config::{Config, ConfigErrorKind, MemorySize, Origin};
+use std::path::PathBuf;
+
+fn set(key: &str, value: &str) -> Config {
+    let mut config = Config::default();
+    config.set(key, value, Origin::statement(1, 1)).expect("a known option and value");
+    config
+}
+
+#[test]
+fn names_of_backends_choose_what_they_mean() {
+    let memory = [
+        "memory",
+        "hashmap",
+        "filesystem",
+        "HashMapStateBackend",
+        "MemoryStateBackend",
+        "org.apache.flink.runtime.state.hashmap.HashMapStateBackend",
+        "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider",
+    ];
+    let rocksdb = [
+        "rocksdb",
+        "RocksDB",
+        "EmbeddedRocksDBStateBackend",
+        "org.apache.flink.contrib.streaming.state.EmbeddedRocksDBStateBackend",
+        "org.apache.flink.contrib.streaming.state.RocksDBStateBackendFactory",
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider",
+    ];
+    for key in ["state.backend.type", "state.backend", "spark.sql.streaming.stateStore.providerClass"] {
+        for name in memory {
+            assert_eq!(set(key, name).get(&options::STATE_BACKEND_TYPE), StateBackendType::Memory, "{key} = {name}");
+        }
+        for name in rocksdb {
+            assert_eq!(set(key, name).get(&options::STATE_BACKEND_TYPE), StateBackendType::RocksDb, "{key} = {name}");
+        }
+    }
+}
+
+#[test]
+fn tiered_is_known_and_not_yet_available() {
+    let error = Config::default().define("state.backend.type=tiered").unwrap_err();
+    assert_eq!(error.kind(), ConfigErrorKind::Unsupported);
+    assert!(error.to_string().contains("not yet available"), "{error}");
+}
+
+#[test]
+fn both_spellings_of_compact_on_commit_compact_at_checkpoints() {
+    for key in [
+        "spark.sql.streaming.stateStore.rocksdb.compactOnCommit",
+        "spark.sql.streaming.rocksdb.compactOnCommit.enabled",
+        "state.backend.rocksdb.compact-on-checkpoint",
+    ] {
+        assert!(set(key, "true").get(&options::ROCKSDB_COMPACT_ON_CHECKPOINT), "{key}");
+    }
+}
+
+#[test]
+fn older_keys_stand_for_newer_ones() {
+    let directory = set("state.checkpoints.dir", "file:///var/checkpoints").get(&options::CHECKPOINTING_DIR);
+    assert_eq!(directory, Some(PathBuf::from("/var/checkpoints")));
+    assert!(!set("state.backend.incremental", "false").get(&options::CHECKPOINTING_INCREMENTAL));
+    let directories = set("state.backend.rocksdb.localdir", "/a, /b").get(&options::ROCKSDB_LOCAL_DIRS);
+    assert_eq!(directories, [PathBuf::from("/a"), PathBuf::from("/b")]);
+    let restore = set("execution.savepoint.path", "file:/c/chk-7").get(&options::RESTORE);
+    assert_eq!(restore, Restore::From(PathBuf::from("/c/chk-7")));
+}
+
+#[test]
+fn a_key_that_names_its_unit_counts_in_it() {
+    let config = set("spark.sql.streaming.stateStore.rocksdb.maxMemoryUsageMB", "128");
+    assert_eq!(config.get(&options::ROCKSDB_MEMORY_BUDGET), MemorySize::from_bytes(128 << 20));
+}
+
+#[test]
+fn the_last_of_two_spellings_wins_in_statements() {
+    let mut config = set("state.backend", "rocksdb");
+    config.set("state.backend.type", "hashmap", Origin::statement(2, 1)).unwrap();
+    assert_eq!(config.get(&options::STATE_BACKEND_TYPE), StateBackendType::Memory);
+}
+
+#[test]
+fn options_without_effect_are_accepted_with_a_warning() {
+    let config = set("execution.checkpointing.mode", "AT_LEAST_ONCE");
+    let warnings: Vec<String> = config.warnings().iter().map(ToString::to_string).collect();
+    let expected = "option 'execution.checkpointing.mode' has no effect: every checkpoint is exactly once (SET at line \
+                    1, column 1)";
+    assert_eq!(warnings, [expected]);
+    assert!(set("execution.runtime-mode", "STREAMING").warnings().is_empty());
+    assert!(Config::default().warnings().is_empty());
+}
