@@ -1,0 +1,203 @@
+//! The decisions, on facts alone.
+
+use super::fencing::check_no_stranger;
+use super::ids::next_id;
+use super::lineage::lineage;
+use super::recovery::choose;
+use super::references::References;
+use super::retention::beyond;
+use super::{Observed, Record};
+use crate::layout::SharedName;
+use headpond_state::{AttemptId, CheckpointId, Error, ErrorKind};
+use std::collections::HashSet;
+
+fn record(attempt: &str, base: Option<u64>) -> Record {
+    Record { attempt: AttemptId(attempt.into()), base: base.map(CheckpointId) }
+}
+
+fn seen(id: u64, attempt: &str, base: Option<u64>) -> Observed {
+    Observed { id: CheckpointId(id), record: Some(record(attempt, base)) }
+}
+
+fn unreadable(id: u64) -> Observed {
+    Observed { id: CheckpointId(id), record: None }
+}
+
+fn ids(ids: &[CheckpointId]) -> Vec<u64> {
+    ids.iter().map(|id| id.0).collect()
+}
+
+fn name(digit: char) -> SharedName {
+    SharedName::parse(&format!("{}.sst", digit.to_string().repeat(64))).expect("64 digits")
+}
+
+fn names(digits: &str) -> HashSet<SharedName> {
+    digits.chars().map(name).collect()
+}
+
+/// Checkpoint 1, committed, names the files `a` and `b`.
+fn one_committed() -> References {
+    let mut references = References::default();
+    references.committed(CheckpointId(1), record("a", None), names("ab"));
+    references
+}
+
+#[test]
+fn the_next_number_is_beyond_all_existing_ones() {
+    assert_eq!(next_id([]).expect("there are numbers left"), CheckpointId(1));
+    assert_eq!(next_id([3, 9, 4].map(CheckpointId)).expect("there are numbers left"), CheckpointId(10));
+    let error = next_id([CheckpointId(u64::MAX)]).expect_err("there is none left");
+    assert_eq!(error.kind(), ErrorKind::ResourceExhausted);
+}
+
+#[test]
+fn a_history_goes_through_attempts_and_over_what_was_skipped() {
+    // b fell back from 3 to 2 and went on with 4.
+    let observed = [seen(1, "a", None), seen(2, "a", Some(1)), seen(3, "a", Some(2)), seen(4, "b", Some(2))];
+    assert_eq!(ids(&lineage(&observed, CheckpointId(4))), [4, 2, 1]);
+    assert_eq!(ids(&lineage(&observed, CheckpointId(3))), [3, 2, 1]);
+}
+
+#[test]
+fn overlapping_checkpoints_of_one_attempt_are_one_history() {
+    let observed = [seen(4, "a", None), seen(5, "a", Some(4)), seen(6, "a", Some(4))];
+    assert_eq!(ids(&lineage(&observed, CheckpointId(6))), [6, 5, 4]);
+}
+
+#[test]
+fn a_job_started_anew_has_no_history_before_it() {
+    let observed = [seen(1, "a", None), seen(2, "b", None)];
+    assert_eq!(ids(&lineage(&observed, CheckpointId(2))), [2]);
+}
+
+#[test]
+fn unreadable_checkpoints_belong_to_the_history_around_them() {
+    let observed = [seen(1, "a", None), unreadable(2), seen(3, "a", Some(2)), unreadable(4)];
+    assert_eq!(ids(&lineage(&observed, CheckpointId(4))), [4, 3, 2, 1]);
+}
+
+#[test]
+fn a_base_that_is_not_older_does_not_lead_in_circles() {
+    let observed = [seen(1, "a", Some(2)), seen(2, "b", Some(1))];
+    assert_eq!(ids(&lineage(&observed, CheckpointId(2))), [2, 1]);
+}
+
+#[test]
+fn retention_keeps_the_newest_of_the_history_and_drops_what_was_skipped() {
+    let observed = [seen(1, "a", None), seen(2, "a", Some(1)), seen(3, "a", Some(2)), seen(4, "b", Some(2))];
+    assert_eq!(ids(&beyond(&observed, CheckpointId(4), 1)), [1, 2, 3]);
+    assert_eq!(ids(&beyond(&observed, CheckpointId(4), 2)), [1, 3]);
+    assert_eq!(ids(&beyond(&observed, CheckpointId(4), 3)), [3]);
+    assert_eq!(ids(&beyond(&observed, CheckpointId(4), 0)), [1, 2, 3], "at least one is kept");
+}
+
+#[test]
+fn retention_neither_counts_unreadable_checkpoints_nor_judges_newer_ones() {
+    let observed = [seen(1, "a", None), unreadable(2), seen(3, "a", Some(1)), seen(4, "a", Some(3))];
+    assert_eq!(ids(&beyond(&observed, CheckpointId(3), 2)), [0u64; 0]);
+    assert_eq!(ids(&beyond(&observed, CheckpointId(3), 1)), [1, 2]);
+}
+
+#[test]
+fn recovery_takes_the_newest_that_verifies_and_says_what_it_skipped() {
+    let observed = [seen(1, "a", None), seen(2, "a", Some(1)), unreadable(3)];
+    let verify = |id: CheckpointId| if id.0 == 1 { Ok(id) } else { Err(Error::corrupt(format!("{id} is damaged"))) };
+    let choice = choose(&observed, verify).expect("damage is no error");
+    assert_eq!(choice.chosen, Some(CheckpointId(1)));
+    assert_eq!(choice.skipped.iter().map(|(id, _)| id.0).collect::<Vec<_>>(), [3, 2]);
+}
+
+#[test]
+fn recovery_never_restores_a_history_that_did_not_happen() {
+    let observed = [seen(2, "a", None), seen(3, "a", Some(2)), seen(4, "b", Some(2))];
+    let verify = |id: CheckpointId| if id.0 == 4 { Err(Error::corrupt("damaged")) } else { Ok(id) };
+    assert_eq!(choose(&observed, verify).expect("damage is no error").chosen, Some(CheckpointId(2)));
+}
+
+#[test]
+fn recovery_does_not_fall_back_because_the_store_is_away_or_the_format_newer() {
+    let observed = [seen(1, "a", None), seen(2, "a", Some(1))];
+    for error in [ErrorKind::Unavailable, ErrorKind::Incompatible] {
+        let verify = |id: CheckpointId| if id.0 == 2 { Err(Error::new(error, "no")) } else { Ok(id) };
+        assert_eq!(choose(&observed, verify).expect_err("it stops").kind(), error);
+    }
+}
+
+#[test]
+fn a_checkpoint_of_somebody_else_fences_whatever_its_number() {
+    let known = [1, 2, 5].map(CheckpointId).into();
+    assert!(check_no_stranger(&[1, 5].map(CheckpointId), &known).is_ok());
+    for stranger in [3, 9] {
+        let error = check_no_stranger(&[1, stranger].map(CheckpointId), &known).expect_err("a stranger");
+        assert_eq!(error.kind(), ErrorKind::Fenced);
+    }
+}
+
+#[test]
+fn only_what_the_base_names_is_reused() {
+    let mut references = one_committed();
+    assert!(references.begin(CheckpointId(2), Some((CheckpointId(1), &record("a", None)))));
+    assert!(references.may_reuse(CheckpointId(2), &name('a')));
+    assert!(!references.may_reuse(CheckpointId(2), &name('c')));
+}
+
+#[test]
+fn a_base_that_is_another_checkpoint_of_the_same_number_is_none() {
+    let mut references = one_committed();
+    assert!(!references.begin(CheckpointId(2), Some((CheckpointId(1), &record("b", None)))));
+    assert!(!references.begin(CheckpointId(3), Some((CheckpointId(7), &record("a", None)))));
+    assert!(!references.may_reuse(CheckpointId(2), &name('a')));
+}
+
+#[test]
+fn a_base_is_pinned_until_its_checkpoint_is_resolved() {
+    let mut references = one_committed();
+    references.begin(CheckpointId(2), Some((CheckpointId(1), &record("a", None))));
+    references.forget(CheckpointId(1));
+    assert!(!references.may_delete(&name('a')));
+    assert!(!references.begin(CheckpointId(3), Some((CheckpointId(1), &record("a", None)))), "it is no base any more");
+    references.commit(CheckpointId(2), record("a", Some(1)), names("a"));
+    references.abort(CheckpointId(3));
+    assert!(!references.may_delete(&name('a')));
+    assert!(references.may_delete(&name('b')));
+}
+
+#[test]
+fn a_file_proposed_for_deletion_and_stored_anew_is_spared_in_every_order() {
+    // Collection proposes `c`, which nobody names. Meanwhile checkpoint 2 stores the same bytes. The events of each side
+    // keep their order; all ways to merge them are tried.
+    let collector = ["propose", "check and delete"];
+    let uploader = ["claim", "write", "commit"];
+    for order in merges(&collector, &uploader) {
+        let mut references = one_committed();
+        references.begin(CheckpointId(2), None);
+        let mut on_store = true;
+        for event in &order {
+            match *event {
+                "claim" => references.claim(CheckpointId(2), name('c')),
+                "write" => on_store = true,
+                "commit" => references.commit(CheckpointId(2), record("a", Some(1)), names("c")),
+                "check and delete" if references.may_delete(&name('c')) => on_store = false,
+                _ => {}
+            }
+        }
+        assert!(on_store, "checkpoint 2 lacks a file after {order:?}");
+    }
+}
+
+#[test]
+fn nothing_is_deleted_while_a_kept_manifest_cannot_be_read() {
+    let mut references = one_committed();
+    references.unreadable(CheckpointId(2));
+    assert!(!references.may_delete(&name('c')));
+    references.forget(CheckpointId(2));
+    assert!(references.may_delete(&name('c')));
+}
+
+fn merges<'a>(left: &[&'a str], right: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let (Some((&l, more_left)), Some((&r, more_right))) = (left.split_first(), right.split_first()) else {
+        return vec![[left, right].concat()];
+    };
+    let with = |first, rest: Vec<Vec<&'a str>>| rest.into_iter().map(move |rest| [vec![first], rest].concat());
+    with(l, merges(more_left, right)).chain(with(r, merges(left, more_right))).collect()
+}

@@ -1,0 +1,110 @@
+//! A checkpoint for people: what it holds, how large it is, and what of it is new.
+
+use crate::manifest::{Manifest, OperatorState};
+use headpond_state::ContentHash;
+use std::collections::HashSet;
+use std::fmt;
+
+/// Prints a manifest; see [`Display`](fmt::Display).
+#[derive(Debug)]
+pub struct Show<'a> {
+    manifest: &'a Manifest,
+    uploaded: HashSet<ContentHash>,
+}
+
+/// The size of something's files, and how much of it this checkpoint stored itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Size {
+    /// The number of files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// The files this checkpoint stored itself.
+    pub uploaded_files: u64,
+    /// Their bytes.
+    pub uploaded_bytes: u64,
+    /// Entries, as the backends estimate them.
+    pub entries: u64,
+}
+
+impl<'a> Show<'a> {
+    /// Prints `manifest`.
+    pub fn new(manifest: &'a Manifest) -> Self {
+        Show { manifest, uploaded: manifest.uploaded.iter().copied().collect() }
+    }
+
+    /// The size of an operator's state.
+    pub fn size(&self, operator: &OperatorState) -> Size {
+        let mut size = Size::default();
+        for state in operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()) {
+            size.entries += state.entries;
+            for file in &state.files {
+                let uploaded = self.uploaded.contains(&file.hash);
+                size.files += 1;
+                size.bytes += file.length;
+                size.uploaded_files += u64::from(uploaded);
+                size.uploaded_bytes += if uploaded { file.length } else { 0 };
+            }
+        }
+        size
+    }
+
+    fn operator(&self, f: &mut fmt::Formatter<'_>, operator: &OperatorState) -> fmt::Result {
+        let size = self.size(operator);
+        writeln!(f, "operator {} ({})", operator.operator, operator.kind)?;
+        if !operator.description.is_empty() {
+            writeln!(f, "  {}", operator.description)?;
+        }
+        let Size { files, bytes, uploaded_files, uploaded_bytes, entries } = size;
+        writeln!(
+            f,
+            "  {entries} entries, {bytes} bytes in {files} files; uploaded {uploaded_bytes} in {uploaded_files}"
+        )?;
+        let mut listed = HashSet::new();
+        for state in operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()) {
+            for descriptor in state.states.iter().filter(|descriptor| listed.insert(&descriptor.name)) {
+                let (kind, codec) = (descriptor.kind, &descriptor.codec);
+                writeln!(f, "  state {}: {kind:?}, {} version {}", descriptor.name, codec.name, codec.version)?;
+            }
+        }
+        for subtask in &operator.subtasks {
+            let format = subtask.state.as_ref().map_or("no state", |state| state.format.as_str());
+            let bytes = subtask.state.as_ref().map_or(0, headpond_state::KeyedStateHandle::byte_len);
+            writeln!(f, "  subtask {}: key groups {}, {bytes} bytes, {format}", subtask.subtask, subtask.key_groups)?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Show<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let m = self.manifest;
+        let kind = match (m.incremental, m.base) {
+            (false, _) => "full".to_owned(),
+            (true, Some(base)) => format!("incremental, on checkpoint {base}"),
+            (true, None) => "incremental, without a base: all files are its own".to_owned(),
+        };
+        writeln!(f, "job {}, checkpoint {} ({kind})", m.job, m.checkpoint)?;
+        writeln!(f, "attempt {}, Headpond {}, format version {}", m.attempt, m.headpond_version, m.format_version)?;
+        let groups = m.max_parallelism.get();
+        writeln!(f, "parallelism {} of {groups} key groups ({})", m.parallelism, m.key_group_hash)?;
+        if m.finished {
+            writeln!(f, "finished: all input has been read")?;
+        }
+        let s = &m.stats;
+        writeln!(f, "uploaded {} bytes in {} files", s.uploaded_bytes, s.uploaded_files)?;
+        writeln!(f, "reused {} bytes in {} files", s.reused_bytes, s.reused_files)?;
+        writeln!(f, "took {} ms synchronously, {} ms in all, {} requests", s.sync_ms, s.async_ms, s.requests)?;
+        for source in &m.sources {
+            let rows: u64 = source.splits.iter().map(|split| split.rows).sum();
+            let finished = source.splits.iter().filter(|split| split.finished).count();
+            let splits = source.splits.len();
+            writeln!(f, "source {}: {rows} rows of {splits} splits, {finished} of them finished", source.operator)?;
+        }
+        m.operators.iter().try_for_each(|operator| self.operator(f, operator))?;
+        for sink in &m.sinks {
+            writeln!(f, "sink {}: {} committables", sink.operator, sink.committables.len())?;
+        }
+        Ok(())
+    }
+}

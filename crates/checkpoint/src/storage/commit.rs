@@ -1,0 +1,131 @@
+//! The commit: names for the files, then the manifest.
+
+use super::pending::{PlanSink, Progress};
+use super::{CheckpointStorage, PendingCheckpoint, names_of, record_of};
+use crate::decisions::fencing;
+use crate::failpoints;
+use crate::layout::SharedName;
+use crate::manifest::{Manifest, Stats};
+use crate::store::{Creation, Staged};
+use headpond_state::{Context, Error, Result};
+use std::collections::HashSet;
+
+impl CheckpointStorage {
+    /// Commits a checkpoint: makes its files durable under their names, then creates the manifest exclusively. When this
+    /// returns the manifest as it was written, the checkpoint exists and survives a crash of the machine.
+    ///
+    /// The storage fills in what it knows: job, attempt, number, base, uploaded files and their counts. `sync_ms` and
+    /// `async_ms` of the stats are the caller's.
+    ///
+    /// # Errors
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another attempt has taken a checkpoint: stop the job.
+    /// [`Closed`](headpond_state::ErrorKind::Closed) when the checkpoint was cancelled.
+    /// [`Internal`](headpond_state::ErrorKind::Internal) when the manifest names a file that was neither stored nor reused.
+    /// Else as the store's. After any of them the checkpoint does not exist, with one exception: when the store fails in a way
+    /// that leaves open whether it does, every later `begin` and `commit` fails with `Closed` until the job is started again.
+    pub fn commit(&self, pending: PendingCheckpoint, manifest: Manifest) -> Result<Manifest> {
+        let committed = self.commit_plan(&pending.plan, manifest);
+        committed.map_err(|error| error.with(Context::Checkpoint, pending.plan.id))
+    }
+
+    fn commit_plan(&self, plan: &PlanSink, mut manifest: Manifest) -> Result<Manifest> {
+        self.as_owner(|_| ())?;
+        let mut progress = plan.seal()?;
+        let names = names_of(&manifest);
+        let prepared = self.check_named(&names, &progress).and_then(|()| self.check_owner());
+        // What a subtask stored and the job did not take over is nobody's.
+        let (wanted, unwanted): (Vec<_>, Vec<_>) = std::mem::take(&mut progress.staged)
+            .into_iter()
+            .partition(|(name, _)| prepared.is_ok() && names.contains(name));
+        for (_, (_, staged)) in unwanted {
+            self.inner.store.discard(staged);
+        }
+        prepared?;
+        progress.staged = wanted.into_iter().collect();
+        progress.reused.retain(|name, _| names.contains(name));
+
+        manifest.job.clone_from(&self.inner.job);
+        manifest.attempt = plan.attempt.clone();
+        manifest.checkpoint = plan.id;
+        manifest.base = plan.base;
+        manifest.incremental = plan.incremental;
+        manifest.uploaded = progress.uploaded();
+        manifest.stats =
+            Stats { sync_ms: manifest.stats.sync_ms, async_ms: manifest.stats.async_ms, ..progress.stats() };
+
+        let batch: Vec<(Staged, String)> = std::mem::take(&mut progress.staged)
+            .into_iter()
+            .map(|(name, (_, staged))| (staged, self.inner.layout.shared_file(&name)))
+            .collect();
+        self.inner.options.failpoints.reach(failpoints::BEFORE_PUBLISH);
+        let staged = self.publish(batch, &manifest)?;
+        self.inner.options.failpoints.reach(failpoints::BEFORE_MANIFEST);
+        self.create_manifest(plan, staged)?;
+        self.inner.options.failpoints.reach(failpoints::AFTER_MANIFEST);
+        self.inner.references().commit(plan.id, record_of(&manifest), names);
+        Ok(manifest)
+    }
+
+    /// Every named file is this plan's own or reused.
+    fn check_named(&self, names: &HashSet<SharedName>, progress: &Progress) -> Result<()> {
+        let stranger =
+            names.iter().find(|name| !progress.staged.contains_key(name) && !progress.reused.contains_key(name));
+        stranger.map_or(Ok(()), |name| {
+            Err(Error::internal("a state handle names a file that this checkpoint neither stored nor reused")
+                .with(Context::Path, self.inner.layout.shared_file(name)))
+        })
+    }
+
+    fn check_owner(&self) -> Result<()> {
+        let existing = self.existing()?;
+        self.as_owner(|owned| fencing::check_no_stranger(&existing, &owned.known))?
+    }
+
+    /// Gives the files their names and stages the manifest; all bytes of both are durable then.
+    fn publish(&self, batch: Vec<(Staged, String)>, manifest: &Manifest) -> Result<Staged> {
+        let store = &self.inner.store;
+        let bytes = manifest.encode();
+        let staged = bytes.and_then(|bytes| store.stage(self.inner.layout.directory(), &mut bytes.as_slice()));
+        let synced = staged.and_then(|staged| {
+            let all: Vec<&Staged> = batch.iter().map(|(file, _)| file).chain([&staged]).collect();
+            match store.sync(&all) {
+                Ok(()) => Ok(staged),
+                Err(error) => {
+                    store.discard(staged);
+                    Err(error)
+                }
+            }
+        });
+        let staged = match synced {
+            Ok(staged) => staged,
+            Err(error) => {
+                batch.into_iter().for_each(|(file, _)| store.discard(file));
+                return Err(error);
+            }
+        };
+        // A checkpoint that only reused has nothing to name.
+        if !batch.is_empty()
+            && let Err(error) = store.publish(batch)
+        {
+            store.discard(staged);
+            return Err(error);
+        }
+        Ok(staged)
+    }
+
+    fn create_manifest(&self, plan: &PlanSink, staged: Staged) -> Result<()> {
+        let (store, key) = (&self.inner.store, self.inner.layout.manifest(plan.id));
+        match store.put_exclusive(staged, &key) {
+            Ok(Creation::Created) => Ok(()),
+            Ok(Creation::Exists) => Err(fencing::fenced(plan.id)),
+            Err(error) => {
+                if !matches!(store.length(&key), Ok(None)) {
+                    // It may exist and may not be durable: only a restart can tell what is true.
+                    plan.progress().keep_claims = true;
+                    self.as_owner(|owned| owned.uncertain = Some(error.to_string()))?;
+                }
+                Err(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Finding and reading checkpoints.
+
+use super::{CheckpointStorage, StorageOptions};
+use crate::decisions::recovery::{Choice, choose};
+use crate::decisions::{Observed, recovery};
+use crate::layout::{JobLayout, SharedName, Target, parse_checkpoint};
+use crate::manifest::Manifest;
+use crate::store::{CheckpointStore, DirectoryStore};
+use crate::verify::Verifier;
+use headpond_state::{CheckpointId, Context, Error, Result};
+use std::io::Read;
+use std::sync::Arc;
+
+/// A checkpoint in a list.
+#[derive(Debug)]
+pub struct CheckpointSummary {
+    /// Its number.
+    pub id: CheckpointId,
+    /// Where it is.
+    pub location: String,
+    /// Its manifest, or why it cannot be read. Files are not looked at: see [`verify`](crate::verify).
+    pub manifest: Result<Manifest>,
+}
+
+/// The checkpoint to restore.
+#[derive(Debug)]
+pub struct Recovered {
+    /// Its manifest. All its files are there and are what was written.
+    pub manifest: Manifest,
+    /// Newer checkpoints that are damaged, newest first, each with what is wrong with it.
+    pub skipped: Vec<(CheckpointId, String)>,
+}
+
+impl CheckpointStorage {
+    /// The committed checkpoints in ascending order, damaged ones included.
+    ///
+    /// # Errors
+    /// As the store's.
+    pub fn list(&self) -> Result<Vec<CheckpointSummary>> {
+        let mut summaries = Vec::new();
+        for id in self.existing()? {
+            if let Some(manifest) = self.read_manifest(id).transpose() {
+                summaries.push(CheckpointSummary { id, location: self.locate(id), manifest });
+            }
+        }
+        Ok(summaries)
+    }
+
+    /// The manifest of checkpoint `id`, its files not looked at.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such checkpoint, naming those there are;
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) and [`Incompatible`](headpond_state::ErrorKind::Incompatible) as [`Manifest::decode`].
+    pub fn load(&self, id: CheckpointId) -> Result<Manifest> {
+        match self.read_manifest(id)? {
+            Some(manifest) => Ok(manifest),
+            None => {
+                let others: Vec<String> = self.list()?.iter().map(|summary| format!("chk-{}", summary.id)).collect();
+                let hint = match others.as_slice() {
+                    [] => "there is no checkpoint of this job".to_owned(),
+                    others => format!("there are {}", others.join(", ")),
+                };
+                Err(Error::invalid("there is no such checkpoint").with(Context::Path, self.locate(id)).hint(hint))
+            }
+        }
+    }
+
+    /// The manifest of checkpoint `id`, all its files checked.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load); [`Corrupt`](headpond_state::ErrorKind::Corrupt) naming each file that is missing or altered.
+    pub fn load_verified(&self, id: CheckpointId) -> Result<Manifest> {
+        let manifest = self.load(id)?;
+        Verifier::new(self).require(&manifest)?;
+        Ok(manifest)
+    }
+
+    /// The newest checkpoint that verifies: the one to restore. `None` when there is no checkpoint at all.
+    ///
+    /// # Errors
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when there are checkpoints and all are damaged,
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond, else as the store's.
+    pub fn latest_verified(&self) -> Result<Option<Recovered>> {
+        let summaries = self.list()?;
+        let observed: Vec<Observed> = summaries
+            .iter()
+            .map(|found| Observed { id: found.id, record: found.manifest.as_ref().ok().map(super::record_of) })
+            .collect();
+        let mut verifier = Verifier::new(self);
+        let Choice { chosen, skipped } = choose(&observed, |id| {
+            let manifest = self.load(id)?;
+            verifier.require(&manifest)?;
+            Ok(manifest)
+        })?;
+        let skipped: Vec<(CheckpointId, String)> =
+            skipped.into_iter().map(|(id, error)| (id, error.to_string())).collect();
+        match chosen {
+            Some(manifest) => Ok(Some(Recovered { manifest, skipped })),
+            None if skipped.is_empty() => Ok(None),
+            None => Err(recovery::all_damaged(&skipped)
+                .with(Context::Path, self.inner.store.locate(self.inner.layout.directory()))),
+        }
+    }
+
+    pub(crate) fn locate_manifest(&self, id: CheckpointId) -> String {
+        self.inner.store.locate(&self.inner.layout.manifest(id))
+    }
+
+    pub(crate) fn locate_shared(&self, name: &SharedName) -> String {
+        self.inner.store.locate(&self.inner.layout.shared_file(name))
+    }
+
+    pub(crate) fn exists(&self, id: CheckpointId) -> Result<bool> {
+        Ok(self.inner.store.length(&self.inner.layout.manifest(id))?.is_some())
+    }
+
+    pub(crate) fn shared_length(&self, name: &SharedName) -> Result<Option<u64>> {
+        self.inner.store.length(&self.inner.layout.shared_file(name))
+    }
+
+    pub(crate) fn open_shared(&self, name: &SharedName) -> Result<Option<Box<dyn Read + Send>>> {
+        self.inner.store.open(&self.inner.layout.shared_file(name))
+    }
+
+    /// The numbers taken, by checkpoints of any condition, in ascending order.
+    pub(super) fn existing(&self) -> Result<Vec<CheckpointId>> {
+        let entries = self.inner.store.list(self.inner.layout.directory())?;
+        let mut ids: Vec<CheckpointId> = entries.iter().filter_map(|entry| parse_checkpoint(entry)).collect();
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// The manifest, or `None` when there is none under that number.
+    pub(super) fn read_manifest(&self, id: CheckpointId) -> Result<Option<Manifest>> {
+        let key = self.inner.layout.manifest(id);
+        let Some(mut content) = self.inner.store.open(&key)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let path = self.inner.store.locate(&key);
+        content.read_to_end(&mut bytes).map_err(|e| Error::io("a manifest cannot be read", &path, e))?;
+        Manifest::decode(&bytes).map(Some).map_err(|error| error.with(Context::Path, path))
+    }
+}
+
+/// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that verifies.
+/// All its files are checked.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, else as
+/// [`load_verified`](CheckpointStorage::load_verified).
+pub fn open_checkpoint(location: &str) -> Result<(CheckpointStorage, Manifest)> {
+    let no_checkpoint = || {
+        Error::invalid("there is no checkpoint at this path")
+            .with(Context::Path, location)
+            .hint("give the directory of one checkpoint, `<checkpoint dir>/<job>/chk-<n>`")
+    };
+    match Target::parse(location)? {
+        Target::Jobs(_) => Err(no_checkpoint()),
+        Target::Job(root, job) => {
+            let storage = storage_of(root, &job);
+            let found = storage.latest_verified()?.ok_or_else(no_checkpoint)?;
+            Ok((storage, found.manifest))
+        }
+        Target::Checkpoint(root, job, id) => {
+            let storage = storage_of(root, &job);
+            let manifest = storage.load_verified(id)?;
+            Ok((storage, manifest))
+        }
+    }
+}
+
+/// What is at a path that a user gave.
+#[derive(Debug)]
+pub struct Found {
+    /// The jobs, by their directories' names.
+    pub jobs: Vec<CheckpointStorage>,
+    /// The one checkpoint meant, if the path is that of one.
+    pub only: Option<CheckpointId>,
+}
+
+/// Finds the jobs at a path: a directory of jobs, a job's directory, or one checkpoint of a job.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory, else as the store's.
+pub fn find_checkpoints(location: &str) -> Result<Found> {
+    match Target::parse(location)? {
+        Target::Jobs(root) => {
+            let store = DirectoryStore::new(&root);
+            let mut jobs = Vec::new();
+            for entry in store.list("")? {
+                if root.join(&entry).is_dir() {
+                    jobs.push(entry);
+                }
+            }
+            jobs.sort();
+            Ok(Found { jobs: jobs.iter().map(|job| storage_of(root.clone(), job)).collect(), only: None })
+        }
+        Target::Job(root, job) => Ok(Found { jobs: vec![storage_of(root, &job)], only: None }),
+        Target::Checkpoint(root, job, id) => Ok(Found { jobs: vec![storage_of(root, &job)], only: Some(id) }),
+    }
+}
+
+/// The storage of the job whose directory has this name.
+fn storage_of(root: std::path::PathBuf, directory: &str) -> CheckpointStorage {
+    let store = Arc::new(DirectoryStore::new(root));
+    let layout = JobLayout::of_directory(directory);
+    CheckpointStorage::with_layout(store, directory, layout, StorageOptions::default())
+}

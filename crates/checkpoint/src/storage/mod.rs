@@ -1,0 +1,129 @@
+//! The checkpoints of one job: decisions carried out.
+//!
+//! A run of the job calls, in this order: [`own`](CheckpointStorage::own) (it is the only attempt now),
+//! [`latest_verified`](CheckpointStorage::latest_verified) (what to restore), then for each checkpoint
+//! [`begin`](CheckpointStorage::begin), uploads through the [sink](PendingCheckpoint::sink) on any threads,
+//! [`commit`](CheckpointStorage::commit) and [`collect`](CheckpointStorage::collect). Those who only look, like
+//! `headpond checkpoint list`, need not own it.
+//!
+//! All calls but `begin` block on I/O and do not belong on a worker's thread.
+
+mod collect;
+mod commit;
+mod inspect;
+mod ownership;
+mod pending;
+mod source;
+
+pub use collect::Collected;
+pub use inspect::{CheckpointSummary, Found, Recovered, find_checkpoints, open_checkpoint};
+pub use pending::PendingCheckpoint;
+
+use crate::decisions::Record;
+use crate::decisions::references::References;
+use crate::failpoints::Failpoints;
+use crate::layout::{self, JobLayout, SharedName};
+use crate::manifest::Manifest;
+use crate::store::{CheckpointStore, DirectoryStore};
+use headpond_state::{CheckpointId, CheckpointSource, Result};
+use ownership::Owned;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How a [`CheckpointStorage`] behaves.
+#[derive(Debug, Clone)]
+pub struct StorageOptions {
+    /// How long to wait for an attempt before this one to let go of the job: a killed process takes a moment to be gone.
+    pub ownership_patience: Duration,
+    /// The hook for crash tests.
+    pub failpoints: Failpoints,
+}
+
+impl Default for StorageOptions {
+    fn default() -> Self {
+        StorageOptions { ownership_patience: Duration::from_secs(10), failpoints: Failpoints::default() }
+    }
+}
+
+/// The checkpoints of one job. Clones share everything.
+#[derive(Debug, Clone)]
+pub struct CheckpointStorage {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<dyn CheckpointStore>,
+    job: String,
+    layout: JobLayout,
+    options: StorageOptions,
+    owned: Mutex<Option<Owned>>,
+    references: Mutex<References>,
+}
+
+impl CheckpointStorage {
+    /// The checkpoints of `job` in the directory `location`: `file:///…` or a plain path. Creates nothing.
+    ///
+    /// # Errors
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for another scheme,
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a bad location or job name.
+    pub fn open(location: &str, job: &str, options: StorageOptions) -> Result<Self> {
+        let store = DirectoryStore::new(layout::parse_location(location)?).with_failpoints(options.failpoints.clone());
+        CheckpointStorage::over(Arc::new(store), job, options)
+    }
+
+    /// The checkpoints of `job` in `store`.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a bad job name.
+    pub fn over(store: Arc<dyn CheckpointStore>, job: &str, options: StorageOptions) -> Result<Self> {
+        Ok(CheckpointStorage::with_layout(store, job, JobLayout::new(job)?, options))
+    }
+
+    fn with_layout(store: Arc<dyn CheckpointStore>, job: &str, layout: JobLayout, options: StorageOptions) -> Self {
+        let inner = Inner {
+            store,
+            job: job.to_owned(),
+            layout,
+            options,
+            owned: Mutex::default(),
+            references: Mutex::default(),
+        };
+        CheckpointStorage { inner: Arc::new(inner) }
+    }
+
+    /// The job's name.
+    pub fn job(&self) -> &str {
+        &self.inner.job
+    }
+
+    /// Where a checkpoint is, for messages.
+    pub fn locate(&self, id: CheckpointId) -> String {
+        self.inner.store.locate(&self.inner.layout.checkpoint(id))
+    }
+
+    /// Where the files of this job's checkpoints come from, each checked as it is read.
+    pub fn source(&self) -> Arc<dyn CheckpointSource> {
+        Arc::new(source::SharedFiles { storage: self.clone() })
+    }
+}
+
+impl Inner {
+    fn references(&self) -> MutexGuard<'_, References> {
+        // Each change of it is one call that does not panic halfway.
+        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn owned(&self) -> MutexGuard<'_, Option<Owned>> {
+        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn record_of(manifest: &Manifest) -> Record {
+    Record { attempt: manifest.attempt.clone(), base: manifest.base }
+}
+
+fn names_of(manifest: &Manifest) -> HashSet<SharedName> {
+    manifest.files().map(SharedName::of).collect()
+}

@@ -1,0 +1,53 @@
+//! Reading a checkpoint's files back, each checked as it is read.
+
+use super::CheckpointStorage;
+use crate::layout::SharedName;
+use crate::store::VerifyingReader;
+use headpond_state::{CheckpointSource, Context, Error, Result, StateFile};
+use std::fs::OpenOptions;
+use std::io::{self, BufReader, ErrorKind as Io, Read};
+use std::path::Path;
+
+const READ_BUFFER_BYTES: usize = 256 << 10;
+
+/// The files of one job.
+#[derive(Debug)]
+pub(super) struct SharedFiles {
+    pub(super) storage: CheckpointStorage,
+}
+
+impl SharedFiles {
+    fn reader(&self, file: &StateFile) -> Result<VerifyingReader<Box<dyn Read + Send>>> {
+        let inner = &self.storage.inner;
+        let key = inner.layout.shared_file(&SharedName::of(file));
+        let location = inner.store.locate(&key);
+        let content = inner.store.open(&key)?.ok_or_else(|| {
+            Error::corrupt(format!("a file of the checkpoint is missing: {} ({} bytes)", file.name, file.length))
+                .with(Context::Path, &location)
+        })?;
+        Ok(VerifyingReader::new(content, file.clone(), location))
+    }
+}
+
+impl CheckpointSource for SharedFiles {
+    fn fetch(&self, file: &StateFile, to: &Path) -> Result<()> {
+        // Copied, not linked: whatever happens to the local file, the checkpoint's stays as it is.
+        let mut content = BufReader::with_capacity(READ_BUFFER_BYTES, self.reader(file)?);
+        let mut target = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(to)
+            .map_err(|e| Error::io("a file to restore cannot be created", to, e))?;
+        io::copy(&mut content, &mut target).map(drop).map_err(|e| {
+            std::fs::remove_file(to).ok();
+            match e.kind() {
+                Io::InvalidData => Error::corrupt("a file of the checkpoint is damaged").because(e),
+                _ => Error::io("a file of the checkpoint cannot be restored", to, e),
+            }
+        })
+    }
+
+    fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>> {
+        Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, self.reader(file)?)))
+    }
+}
