@@ -1,0 +1,168 @@
+//! Canonical state as files of a handle: streamed into a checkpoint, and read back by key groups.
+
+use super::{BLOCK_TARGET, CanonicalEntry, CanonicalReader, CanonicalWriter, FORMAT, FORMAT_VERSION};
+use crate::backend::{Flow, RestoredState};
+use crate::descriptor::StateDescriptor;
+use crate::error::{Context, Error, Result};
+use crate::key_group::{KeyGroupRange, MaxParallelism};
+use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile};
+use std::io::{self, Read};
+
+/// The member of a handle's details that has the key groups of each file.
+const FILE_KEY_GROUPS: &str = "file-key-groups";
+
+/// Streams one canonical file into a checkpoint and returns it with its number of entries.
+///
+/// `fill` is called until it says [`Flow::Stop`]; each time it pushes a few entries. No more than about one block of bytes and
+/// what one call of `fill` pushes is held.
+///
+/// # Errors
+/// As `fill`'s and the sink's.
+pub fn put_canonical(
+    sink: &dyn CheckpointSink,
+    name: &str,
+    max_parallelism: MaxParallelism,
+    fill: impl FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>,
+) -> Result<(StateFile, u64)> {
+    let writer = CanonicalWriter::new(Vec::new(), max_parallelism)?;
+    let mut content = Content { writer, fill, position: 0, ended: false, failure: None };
+    let stored = sink.put_stream(name, &mut content);
+    match content.failure {
+        Some(failure) => Err(failure),
+        None => stored.map(|file| (file, content.writer.entries())),
+    }
+}
+
+/// The handle of canonical files, each with the key groups it holds.
+pub fn canonical_handle(
+    key_groups: KeyGroupRange,
+    states: Vec<StateDescriptor>,
+    files: Vec<(StateFile, KeyGroupRange)>,
+    entries: u64,
+) -> KeyedStateHandle {
+    let (files, ranges): (Vec<_>, Vec<_>) = files.into_iter().unzip();
+    KeyedStateHandle {
+        format: FORMAT.to_owned(),
+        format_version: FORMAT_VERSION,
+        key_groups,
+        states,
+        files,
+        entries,
+        details: serde_json::json!({ FILE_KEY_GROUPS: ranges }),
+    }
+}
+
+/// Visits the entries of a canonical handle that belong to `key_groups`, file by file, each file in ascending order. Entries of
+/// other key groups are dropped, files without any of `key_groups` not even opened.
+///
+/// # Errors
+/// [`Incompatible`](crate::ErrorKind::Incompatible) for another format, a newer version or another number of key groups,
+/// [`Corrupt`](crate::ErrorKind::Corrupt) when the files are not what the handle says, and as the source's and `visit`'s.
+pub fn read_canonical(
+    restored: RestoredState<'_>,
+    key_groups: KeyGroupRange,
+    max_parallelism: MaxParallelism,
+    visit: &mut dyn FnMut(CanonicalEntry<'_>) -> Result<()>,
+) -> Result<()> {
+    let RestoredState { handle, source } = restored;
+    check_format(handle)?;
+    let wanted = handle.key_groups.intersection(key_groups);
+    let ranges = file_key_groups(handle)?;
+    for (index, file) in handle.files.iter().enumerate() {
+        let skipped = ranges.as_ref().is_some_and(|ranges| ranges[index].intersection(wanted).is_empty());
+        if skipped || wanted.is_empty() {
+            continue;
+        }
+        let mut reader = CanonicalReader::new(source.open(file)?, &file.name)?;
+        if reader.max_parallelism() != max_parallelism {
+            return Err(Error::incompatible(format!(
+                "the state was written with {} key groups and the job has {}",
+                reader.max_parallelism().get(),
+                max_parallelism.get()
+            ))
+            .with(Context::Path, &file.name)
+            .hint("set the job's max parallelism to what the state was written with"));
+        }
+        while let Some(entry) = reader.next_entry()? {
+            if entry.key.len() < max_parallelism.prefix_len() || usize::from(entry.state) >= handle.states.len() {
+                return Err(Error::corrupt("an entry of a canonical state file has no key group or no state")
+                    .with(Context::Path, &file.name));
+            }
+            if wanted.contains(max_parallelism.key_group_of_entry(entry.key)) {
+                visit(entry)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn check_format(handle: &KeyedStateHandle) -> Result<()> {
+    if handle.format != FORMAT {
+        let message = format!("state of format `{}` is not canonical", handle.format);
+        return Err(Error::incompatible(message).hint(format!(
+            "restore it with the backend '{}', or take a savepoint there and restore that",
+            handle.format
+        )));
+    }
+    if handle.format_version > FORMAT_VERSION {
+        let message = format!("canonical format version {} is newer than {FORMAT_VERSION}", handle.format_version);
+        return Err(Error::incompatible(message).hint("restore it with the release of Headpond that wrote it"));
+    }
+    Ok(())
+}
+
+/// The key groups of each file, if the handle says them.
+fn file_key_groups(handle: &KeyedStateHandle) -> Result<Option<Vec<KeyGroupRange>>> {
+    let Some(ranges) = handle.details.get(FILE_KEY_GROUPS) else { return Ok(None) };
+    let ranges: Vec<KeyGroupRange> = serde_json::from_value(ranges.clone())
+        .map_err(|cause| Error::corrupt(format!("bad `{FILE_KEY_GROUPS}` of a state handle")).because(cause))?;
+    if ranges.len() != handle.files.len() {
+        return Err(Error::corrupt(format!("`{FILE_KEY_GROUPS}` of a state handle does not match its files")));
+    }
+    Ok(Some(ranges))
+}
+
+/// A canonical file that is written as it is read.
+struct Content<F> {
+    writer: CanonicalWriter<Vec<u8>>,
+    fill: F,
+    /// What of the writer's output has been read.
+    position: usize,
+    ended: bool,
+    /// Why `fill` failed: a sink passes on only an I/O error.
+    failure: Option<Error>,
+}
+
+impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>> Content<F> {
+    /// Makes more output, about a block of it.
+    fn refill(&mut self) -> Result<()> {
+        self.writer.out.clear();
+        self.position = 0;
+        while !self.ended && self.writer.out.len() < BLOCK_TARGET {
+            if (self.fill)(&mut self.writer)? == Flow::Stop {
+                self.writer.end_file()?;
+                self.ended = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>> Read for Content<F> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.failure.is_some() {
+            return Err(io::Error::other("the content of a state file has failed"));
+        }
+        if self.position == self.writer.out.len()
+            && !self.ended
+            && let Err(failure) = self.refill()
+        {
+            let cause = io::Error::other(failure.to_string());
+            self.failure = Some(failure);
+            return Err(cause);
+        }
+        let read = (&self.writer.out[self.position..]).read(buffer)?;
+        self.position += read;
+        Ok(read)
+    }
+}

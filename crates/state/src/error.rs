@@ -1,0 +1,247 @@
+//! Errors: what went wrong, where, and what the caller can do.
+
+use std::fmt;
+
+/// The result of every fallible call in Headpond.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What the caller should do about an error.
+///
+/// Kinds are few on purpose: each stands for one reaction, not for one cause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A store or peer did not answer. Retrying may help.
+    Unavailable,
+    /// A call, an option, a query or a row is wrong. Fix it.
+    Invalid,
+    /// The request is understood and not supported.
+    Unsupported,
+    /// State and job do not match (another key type, a newer format, a changed query).
+    Incompatible,
+    /// Stored bytes are not what was written. Restore from elsewhere.
+    Corrupt,
+    /// A limit was reached: memory, disk, files.
+    ResourceExhausted,
+    /// A newer attempt owns the job. Stop.
+    Fenced,
+    /// The object was closed or cancelled.
+    Closed,
+    /// A bug in Headpond. Report it.
+    Internal,
+}
+
+impl ErrorKind {
+    /// The exit code of the `headpond` binary for this kind.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            ErrorKind::Invalid => 2,
+            ErrorKind::Unsupported => 3,
+            ErrorKind::Incompatible => 4,
+            ErrorKind::Corrupt => 5,
+            ErrorKind::ResourceExhausted => 6,
+            ErrorKind::Unavailable => 7,
+            ErrorKind::Fenced => 8,
+            ErrorKind::Closed => 9,
+            ErrorKind::Internal => 70,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            ErrorKind::Unavailable => "unavailable",
+            ErrorKind::Invalid => "invalid",
+            ErrorKind::Unsupported => "unsupported",
+            ErrorKind::Incompatible => "incompatible",
+            ErrorKind::Corrupt => "corrupt",
+            ErrorKind::ResourceExhausted => "resource exhausted",
+            ErrorKind::Fenced => "fenced",
+            ErrorKind::Closed => "closed",
+            ErrorKind::Internal => "internal error",
+        })
+    }
+}
+
+/// The kind of place an error names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Context {
+    /// The statement of a SQL file, by what it begins with.
+    Statement,
+    /// An operator's id.
+    Operator,
+    /// A state's name.
+    State,
+    /// A key group's number.
+    KeyGroup,
+    /// A checkpoint's id.
+    Checkpoint,
+    /// A file or directory.
+    Path,
+    /// A line, counted from 1.
+    Line,
+    /// A column of a line (counted from 1) or of a table.
+    Column,
+    /// An option's key.
+    Option,
+    /// The offending text itself.
+    Text,
+}
+
+impl Context {
+    fn label(self) -> &'static str {
+        match self {
+            Context::Statement => "statement",
+            Context::Operator => "operator",
+            Context::State => "state",
+            Context::KeyGroup => "key group",
+            Context::Checkpoint => "checkpoint",
+            Context::Path => "path",
+            Context::Line => "line",
+            Context::Column => "column",
+            Context::Option => "option",
+            Context::Text => "text",
+        }
+    }
+}
+
+type Source = Box<dyn std::error::Error + Send + Sync + 'static>;
+
+/// An error: a kind, a message for the person who must act, the places where it happened, and its cause.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    kind: ErrorKind,
+    message: String,
+    context: Vec<(Context, String)>,
+    hint: Option<String>,
+    source: Option<Source>,
+}
+
+impl Error {
+    /// An error of `kind` that says `message`.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Error(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None, source: None }))
+    }
+
+    /// Adds a place. Places are added from the inside out and printed in that order.
+    #[must_use]
+    pub fn with(mut self, context: Context, value: impl fmt::Display) -> Self {
+        self.0.context.push((context, value.to_string()));
+        self
+    }
+
+    /// Adds the cause.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Source>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds the way out: what the reader can do now.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.0.hint = Some(hint.into());
+        self
+    }
+
+    /// What the caller should do.
+    pub fn kind(&self) -> ErrorKind {
+        self.0.kind
+    }
+
+    /// The message without its context.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The way out, if there is one to name.
+    pub fn way_out(&self) -> Option<&str> {
+        self.0.hint.as_deref()
+    }
+
+    /// The places, innermost first.
+    pub fn context(&self) -> impl Iterator<Item = (Context, &str)> {
+        self.0.context.iter().map(|(context, value)| (*context, value.as_str()))
+    }
+
+    /// The value of the innermost place of this kind.
+    pub fn place(&self, wanted: Context) -> Option<&str> {
+        self.context().find(|(context, _)| *context == wanted).map(|(_, value)| value)
+    }
+
+    /// An error about a file or directory: the kind follows from the cause (a full disk is
+    /// [`ErrorKind::ResourceExhausted`], a missing file or a denied access [`ErrorKind::Invalid`], anything else
+    /// [`ErrorKind::Unavailable`]).
+    pub fn io(message: impl Into<String>, path: impl AsRef<std::path::Path>, cause: std::io::Error) -> Self {
+        use std::io::ErrorKind as Io;
+        let kind = match cause.kind() {
+            Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory => ErrorKind::ResourceExhausted,
+            Io::NotFound
+            | Io::PermissionDenied
+            | Io::IsADirectory
+            | Io::NotADirectory
+            | Io::ReadOnlyFilesystem
+            | Io::InvalidFilename => ErrorKind::Invalid,
+            Io::InvalidData | Io::UnexpectedEof => ErrorKind::Corrupt,
+            _ => ErrorKind::Unavailable,
+        };
+        Error::new(kind, message).with(Context::Path, path.as_ref().display()).because(cause)
+    }
+}
+
+/// Shorthand constructors, one per kind.
+macro_rules! constructors {
+    ($($name:ident => $kind:ident),* $(,)?) => {
+        impl Error {
+            $(
+                #[doc = concat!("An error of kind [`ErrorKind::", stringify!($kind), "`].")]
+                pub fn $name(message: impl Into<String>) -> Self {
+                    Error::new(ErrorKind::$kind, message)
+                }
+            )*
+        }
+    };
+}
+constructors! {
+    unavailable => Unavailable, invalid => Invalid, unsupported => Unsupported, incompatible => Incompatible,
+    corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, internal => Internal,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)?;
+        if !self.0.context.is_empty() {
+            f.write_str(" (")?;
+            for (i, (context, value)) in self.0.context.iter().enumerate() {
+                if i > 0 {
+                    f.write_str(", ")?;
+                }
+                write!(f, "{} {value}", context.label())?;
+            }
+            f.write_str(")")?;
+        }
+        if let Some(source) = &self.0.source {
+            write!(f, ": {source}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {self}", self.0.kind)?;
+        if let Some(hint) = &self.0.hint {
+            write!(f, " [{hint}]")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source.as_ref() as _)
+    }
+}

@@ -1,0 +1,42 @@
+//! The state of a stream: its vocabulary, and the contract of a state backend.
+//!
+//! A stateful operator keeps something for every *key* it has seen: a running total, an open session, a row that waits
+//! for its join partner. This crate says how such state is named ([`StateDescriptor`]), addressed ([`encoding`],
+//! [`KeyGroup`]), typed ([`typed`], [`codec`]), expired ([`ttl`]) and made durable ([`Snapshot`]), and what a *backend*
+//! must do to hold it ([`StateBackend`], [`KeyedStateBackend`]). It holds no state itself: see the crates
+//! `headpond-state-memory` and `headpond-state-rocksdb`.
+//!
+//! The contract is about bytes. Everything typed is written once, here, over those bytes, so a backend needs to know
+//! neither Protobuf nor SQL, and every backend understands every codec.
+//!
+//! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`backend`], [`write_batch`],
+//! [`snapshot`], [`canonical`], [`clock`], [`ttl`], [`codec`], [`row`], [`typed`].
+
+pub mod backend;
+pub mod canonical;
+pub mod clock;
+pub mod codec;
+pub mod descriptor;
+pub mod encoding;
+pub mod error;
+pub mod id;
+pub mod key_group;
+pub mod row;
+pub mod snapshot;
+pub mod ttl;
+pub mod typed;
+pub mod write_batch;
+
+pub use backend::{
+    Capabilities, Entry, Flow, KeyBatch, KeyedBackendParams, KeyedStateBackend, RestoredState, ScanRange, StateBackend,
+    StateUsage,
+};
+pub use clock::OperatorClock;
+pub use descriptor::{AccessPattern, CodecId, MergeOperator, StateDescriptor, StateKind};
+pub use error::{Context, Error, ErrorKind, Result};
+pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
+pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
+pub use snapshot::{
+    CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile,
+};
+pub use write_batch::{WriteBatch, WriteOp};

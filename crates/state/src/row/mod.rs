@@ -1,0 +1,45 @@
+//! SQL rows as values: their types, their in-memory form, and the three forms in which a state keeps them.
+//!
+//! A row is a sequence of [`Datum`]s that follows a [`RowSchema`]. A [`RowCodec`] writes it as bytes in one of three
+//! formats, chosen by `state.serialization.format`:
+//!
+//! | format | form | why |
+//! |---|---|---|
+//! | [`row`](RowFormat::Row) | field count, null bitmap, fields in fixed widths | fast; the default |
+//! | [`protobuf`](RowFormat::Protobuf) | a proto3 message, see [`RowSchema::to_proto`] | read by any Protobuf library |
+//! | [`avro`](RowFormat::Avro) | an Avro record, see [`RowSchema::to_avro`] | read by any Avro library |
+//!
+//! Each begins with one byte, the version of the format. Fields may be added at the end of a schema, if they are
+//! nullable: older bytes then read as NULL there.
+//!
+//! ```
+//! use headpond_state::row::{Datum, RowCodec, RowFormat, RowSchema};
+//!
+//! let schema: RowSchema = "flights int64, delay_sum float64?".parse()?;
+//! let codec = RowCodec::new(RowFormat::Row, schema);
+//! let mut bytes = Vec::new();
+//! codec.encode(&[Datum::Int64(4637), Datum::Float64(38342.0)], &mut bytes)?;
+//! let mut row = Vec::new();
+//! codec.decode(&bytes, &mut row)?;
+//! assert_eq!(row, [Datum::Int64(4637), Datum::Float64(38342.0)]);
+//! # Ok::<(), headpond_state::Error>(())
+//! ```
+
+mod avro;
+mod avro_schema;
+mod codec;
+mod datum;
+mod input;
+mod names;
+mod native;
+mod proto_schema;
+mod protobuf;
+mod schema;
+mod text_form;
+
+pub use codec::{RowCodec, RowFormat};
+pub use datum::Datum;
+pub use schema::{DataKind, Field, FieldType, RowSchema};
+
+pub(crate) use input::{Input, put_varint, text, truth};
+pub(crate) use text_form::{display_types, parse_types};

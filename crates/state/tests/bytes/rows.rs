@@ -1,0 +1,126 @@
+//! Rows in all three formats.
+
+use crate::data::{datum, row_schema, same};
+use headpond_state::ErrorKind;
+use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
+use proptest::prelude::*;
+
+fn schema_and_row() -> impl Strategy<Value = (RowSchema, Vec<Datum>)> {
+    row_schema().prop_flat_map(|schema| {
+        let row: Vec<_> = schema.fields().iter().map(|field| datum(&field.ty)).collect();
+        (Just(schema), row)
+    })
+}
+
+fn any_format() -> impl Strategy<Value = RowFormat> {
+    prop::sample::select(&RowFormat::ALL[..])
+}
+
+proptest! {
+    #[test]
+    fn a_row_reads_back((schema, row) in schema_and_row(), format in any_format()) {
+        let codec = RowCodec::new(format, schema);
+        let mut bytes = vec![42];
+        codec.encode(&row, &mut bytes)?;
+        prop_assert_eq!(bytes[..2].to_vec(), [42, 1]);
+        let mut read = vec![Datum::Null];
+        codec.decode(&bytes[1..], &mut read)?;
+        prop_assert!(same(&read[1..], &row), "{} {:?} {:?}", codec.schema(), row, read);
+    }
+
+    #[test]
+    fn a_row_from_before_a_field_was_added_reads_null_there((schema, row) in schema_and_row(), format in any_format()) {
+        let mut bytes = Vec::new();
+        RowCodec::new(format, schema.clone()).encode(&row, &mut bytes)?;
+        let mut fields = schema.fields().to_vec();
+        fields.push(Field::new("added", DataKind::Utf8.nullable()));
+        fields.push(Field::new("added_too", DataKind::Int64.nullable()));
+        let grown = RowSchema::new(fields);
+        grown.reads(&schema)?;
+        prop_assert_eq!(schema.reads(&grown).map_err(|error| error.kind()), Err(ErrorKind::Incompatible));
+        let mut read = Vec::new();
+        RowCodec::new(format, grown).decode(&bytes, &mut read)?;
+        prop_assert!(same(&read[..row.len()], &row));
+        prop_assert_eq!(&read[row.len()..], &[Datum::Null, Datum::Null]);
+    }
+
+    #[test]
+    fn any_bytes_are_a_row_or_an_error(schema in row_schema(), format in any_format(), mut bytes in any::<Vec<u8>>()) {
+        let codec = RowCodec::new(format, schema);
+        let mut row = Vec::new();
+        if let Some(version) = bytes.first_mut() {
+            *version = 1;
+        }
+        match codec.decode(&bytes, &mut row) {
+            Ok(()) => prop_assert_eq!(row.len(), codec.schema().len()),
+            Err(error) => {
+                prop_assert!(matches!(error.kind(), ErrorKind::Corrupt | ErrorKind::Incompatible), "{}", error);
+                prop_assert!(row.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_damaged_row_never_panics(
+        (schema, row) in schema_and_row(),
+        format in any_format(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>(),
+    ) {
+        let codec = RowCodec::new(format, schema);
+        let mut bytes = Vec::new();
+        codec.encode(&row, &mut bytes)?;
+        let index = at.index(bytes.len());
+        bytes[index] = byte;
+        let _ = codec.decode(&bytes, &mut Vec::new());
+        let _ = codec.decode(&bytes[..index], &mut Vec::new());
+    }
+}
+
+#[test]
+fn the_row_format_is_what_its_documentation_says() {
+    let schema = "n int64, sum float64?, small int16, name utf8?".parse().expect("a schema");
+    let mut bytes = Vec::new();
+    let row = [Datum::Int64(1), Datum::Null, Datum::Int64(-2), Datum::utf8("UA")];
+    RowCodec::new(RowFormat::Row, schema).encode(&row, &mut bytes).expect("the row fits");
+    assert_eq!(bytes, [1, 4, 0b0010, 1, 0, 0, 0, 0, 0, 0, 0, 0xfe, 0xff, 2, b'U', b'A']);
+}
+
+#[test]
+fn a_row_that_does_not_fit_is_refused_with_its_column() {
+    for format in RowFormat::ALL {
+        let codec = RowCodec::new(format, "n int64, small int8".parse().expect("a schema"));
+        let mut out = vec![9];
+        for (row, message) in [
+            (
+                vec![Datum::Int64(1), Datum::Int64(128)],
+                "128 is out of range for int8, which holds -128 to 127 (column `small`)",
+            ),
+            (vec![Datum::utf8("x"), Datum::Int64(1)], "text does not fit int64 (column `n`)"),
+            (
+                vec![Datum::Null, Datum::Int64(1)],
+                "NULL does not fit int64, which is declared without NULL (column `n`)",
+            ),
+            (vec![Datum::Int64(1)], "a row of 1 fields does not fit its schema, which has 2: `n int64, small int8`"),
+        ] {
+            let error = codec.encode(&row, &mut out).expect_err("the row does not fit");
+            assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Invalid, message), "{format}");
+            assert_eq!(out, [9]);
+        }
+    }
+}
+
+#[test]
+fn an_unknown_version_is_incompatible_and_nothing_is_corrupt() {
+    for format in RowFormat::ALL {
+        let codec = RowCodec::new(format, RowSchema::default());
+        assert_eq!(codec.decode(&[2], &mut Vec::new()).expect_err("version 2").kind(), ErrorKind::Incompatible);
+        assert_eq!(codec.decode(&[], &mut Vec::new()).expect_err("no byte").kind(), ErrorKind::Corrupt);
+    }
+}
+
+#[test]
+fn formats_are_known_by_their_names() {
+    assert_eq!("Protobuf".parse::<RowFormat>().expect("a format"), RowFormat::Protobuf);
+    assert_eq!("xml".parse::<RowFormat>().expect_err("no format").kind(), ErrorKind::Invalid);
+}
