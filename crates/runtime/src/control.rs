@@ -1,0 +1,108 @@
+//! Control and reports: how worker 0 and everyone else agree on ticks, cuts, commits and the end.
+//!
+//! Both travel on Timely streams, serialized where workers are in other processes, so nothing here depends on shared memory.
+
+use headpond_state::{Context, Error, ErrorKind};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+/// What worker 0 tells every source, keyed operator and sink about one tick. The tick itself is the message's time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Control {
+    /// Whether the tick is a checkpoint's cut.
+    pub(crate) cut: Option<Cut>,
+    /// Processing time, the same for all workers, in milliseconds since the epoch.
+    pub(crate) now_ms: i64,
+    /// Whether sources read in this tick.
+    pub(crate) read: bool,
+    /// Checkpoints that have become durable since the last control message.
+    pub(crate) completed: Vec<u64>,
+    /// Checkpoints that have come to nothing since.
+    pub(crate) aborted: Vec<u64>,
+}
+
+/// A checkpoint's cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Cut {
+    pub(crate) checkpoint: u64,
+    /// Whether state is snapshotted; without a checkpoint directory only sinks prepare.
+    pub(crate) persist: bool,
+    /// All sources have ended: event time becomes MAX, windows close, no tick follows.
+    pub(crate) end_of_input: bool,
+    /// No tick follows, for whatever reason.
+    pub(crate) last: bool,
+}
+
+/// What an operator tells worker 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// The node.
+    pub(crate) node: usize,
+    /// The worker that reports.
+    pub(crate) worker: usize,
+    pub(crate) body: ReportBody,
+}
+
+/// The kinds of report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum ReportBody {
+    /// A source has rows waiting, or none.
+    Ready(bool),
+    /// A source has given its last row.
+    Ended,
+    /// A participant's part of a checkpoint, as JSON (what is inside depends on the node's kind).
+    Part { checkpoint: u64, json: String },
+    /// A participant could not give its part.
+    Failed { checkpoint: u64, kind: u8, message: String },
+}
+
+impl ReportBody {
+    pub(crate) fn part<T: Serialize>(checkpoint: u64, part: &T) -> Self {
+        match serde_json::to_string(part) {
+            Ok(json) => ReportBody::Part { checkpoint, json },
+            Err(error) => Self::failed(
+                checkpoint,
+                &Error::internal("a checkpoint's part cannot be written as JSON").because(error),
+            ),
+        }
+    }
+
+    pub(crate) fn failed(checkpoint: u64, error: &Error) -> Self {
+        let message = match error.way_out() {
+            Some(hint) => format!("{error}\n{hint}"),
+            None => error.to_string(),
+        };
+        ReportBody::Failed { checkpoint, kind: error.kind().exit_code(), message }
+    }
+}
+
+/// Reads a part back.
+pub(crate) fn parse_part<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
+    serde_json::from_str(json)
+        .map_err(|error| Error::internal("a checkpoint's part is not what it was sent as").because(error))
+}
+
+/// The error that a [`ReportBody::Failed`] stands for.
+pub(crate) fn failure(checkpoint: u64, kind: u8, message: &str) -> Error {
+    let kind = [
+        ErrorKind::Unavailable,
+        ErrorKind::Invalid,
+        ErrorKind::Unsupported,
+        ErrorKind::Incompatible,
+        ErrorKind::Corrupt,
+        ErrorKind::ResourceExhausted,
+        ErrorKind::Fenced,
+        ErrorKind::Closed,
+    ]
+    .into_iter()
+    .find(|known| known.exit_code() == kind)
+    .unwrap_or(ErrorKind::Internal);
+    let (message, hint) = match message.split_once('\n') {
+        Some((message, hint)) => (message, Some(hint)),
+        None => (message, None),
+    };
+    let error = Error::new(kind, message).with(Context::Checkpoint, checkpoint);
+    match hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}

@@ -1,0 +1,253 @@
+//! When ticks open, when a checkpoint is cut, when the job ends: worker 0's decisions, without I/O.
+//!
+//! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control messages. It
+//! opens a tick only for a reason: a source has rows, a checkpoint is due, someone must be told of a commit, or the job ends.
+
+use crate::control::{Control, Cut, ReportBody};
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+/// How the coordinator paces a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// The most ticks that may be unfinished.
+    pub(crate) ticks_in_flight: u64,
+    /// The least time between two ticks that read.
+    pub(crate) tick_interval: Duration,
+    /// The time between the cuts of two checkpoints; `None`: no periodic checkpoints.
+    pub(crate) checkpoint_interval: Option<Duration>,
+    /// The least time between a checkpoint's end and the next one's cut.
+    pub(crate) checkpoint_min_pause: Duration,
+    /// The time after which a checkpoint has failed.
+    pub(crate) checkpoint_timeout: Duration,
+    /// Whether checkpoints are kept: without, cuts only make sinks publish.
+    pub(crate) persist: bool,
+}
+
+/// A checkpoint whose parts are being collected or committed.
+#[derive(Debug)]
+pub(crate) struct PendingParts {
+    pub(crate) cut: Cut,
+    pub(crate) begun: Instant,
+    /// The participants (node, worker) still to report.
+    awaiting: BTreeSet<(usize, usize)>,
+    /// The parts by participant, as JSON.
+    pub(crate) parts: BTreeMap<(usize, usize), String>,
+    committing: bool,
+}
+
+/// What a report led to.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Nothing to do now.
+    None,
+    /// All parts are here: commit them.
+    Commit { cut: Cut, begun: Instant, parts: BTreeMap<(usize, usize), String> },
+    /// A participant failed: give the checkpoint up.
+    Abort { cut: Cut, kind: u8, message: String },
+}
+
+/// The state of worker 0's decisions.
+#[derive(Debug)]
+pub(crate) struct Coordinator {
+    pace: Pace,
+    participants: BTreeSet<(usize, usize)>,
+    sources: BTreeMap<(usize, usize), Source>,
+    next_tick: u64,
+    oldest_unfinished: u64,
+    read_at: Option<Instant>,
+    next_checkpoint: u64,
+    checkpoint_due: Option<Instant>,
+    pending: Option<PendingParts>,
+    completed: Vec<u64>,
+    aborted: Vec<u64>,
+    last_cut_sent: bool,
+    over: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Source {
+    ready: bool,
+    ended: bool,
+}
+
+impl Coordinator {
+    /// A coordinator for these participants of every checkpoint, of which `sources` are sources, as (node, worker).
+    pub(crate) fn new(
+        pace: Pace,
+        participants: BTreeSet<(usize, usize)>,
+        sources: impl IntoIterator<Item = (usize, usize)>,
+        next_checkpoint: u64,
+        now: Instant,
+    ) -> Self {
+        Coordinator {
+            pace,
+            participants,
+            sources: sources.into_iter().map(|source| (source, Source::default())).collect(),
+            next_tick: 0,
+            oldest_unfinished: 0,
+            read_at: None,
+            next_checkpoint,
+            checkpoint_due: pace.checkpoint_interval.filter(|_| pace.persist).map(|interval| now + interval),
+            pending: None,
+            completed: Vec::new(),
+            aborted: Vec::new(),
+            last_cut_sent: false,
+            over: false,
+        }
+    }
+
+    /// Whether the job has nothing more to do: its last cut is decided.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// Whether the pending checkpoint is the end of all input.
+    pub(crate) fn pending_end_of_input(&self) -> bool {
+        self.pending.as_ref().is_some_and(|pending| pending.cut.end_of_input)
+    }
+
+    /// The tick the next control message will open.
+    pub(crate) fn next_tick(&self) -> u64 {
+        self.next_tick
+    }
+
+    /// Takes note of what is finished everywhere.
+    pub(crate) fn finished_before(&mut self, tick: u64) {
+        self.oldest_unfinished = self.oldest_unfinished.max(tick);
+    }
+
+    /// Takes a report in.
+    pub(crate) fn report(&mut self, node: usize, worker: usize, body: ReportBody) -> Step {
+        match body {
+            ReportBody::Ready(ready) => {
+                if let Some(source) = self.sources.get_mut(&(node, worker)) {
+                    source.ready = ready;
+                }
+                Step::None
+            }
+            ReportBody::Ended => {
+                if let Some(source) = self.sources.get_mut(&(node, worker)) {
+                    *source = Source { ready: false, ended: true };
+                }
+                Step::None
+            }
+            ReportBody::Part { checkpoint, json } => self.part(node, worker, checkpoint, json),
+            ReportBody::Failed { checkpoint, kind, message } => match &self.pending {
+                Some(pending) if pending.cut.checkpoint == checkpoint && !pending.committing => {
+                    Step::Abort { cut: pending.cut, kind, message }
+                }
+                // A second participant of a checkpoint that has been given up.
+                _ => Step::None,
+            },
+        }
+    }
+
+    fn part(&mut self, node: usize, worker: usize, checkpoint: u64, json: String) -> Step {
+        let Some(pending) = self.pending.as_mut().filter(|pending| pending.cut.checkpoint == checkpoint) else {
+            return Step::None;
+        };
+        if pending.awaiting.remove(&(node, worker)) {
+            pending.parts.insert((node, worker), json);
+        }
+        if !pending.awaiting.is_empty() || pending.committing {
+            return Step::None;
+        }
+        pending.committing = true;
+        Step::Commit { cut: pending.cut, begun: pending.begun, parts: std::mem::take(&mut pending.parts) }
+    }
+
+    /// The pending checkpoint if it has taken too long.
+    pub(crate) fn overdue(&self, now: Instant) -> Option<Cut> {
+        let pending = self.pending.as_ref().filter(|pending| !pending.committing)?;
+        (now >= pending.begun + self.pace.checkpoint_timeout).then_some(pending.cut)
+    }
+
+    /// The pending checkpoint has become durable and its output is published.
+    pub(crate) fn committed(&mut self, now: Instant) {
+        self.resolve(now, true);
+    }
+
+    /// The pending checkpoint has come to nothing.
+    pub(crate) fn gave_up(&mut self, now: Instant) {
+        self.resolve(now, false);
+    }
+
+    fn resolve(&mut self, now: Instant, durable: bool) {
+        let Some(pending) = self.pending.take() else { return };
+        if pending.cut.persist {
+            let told = if durable { &mut self.completed } else { &mut self.aborted };
+            told.push(pending.cut.checkpoint);
+        }
+        if pending.cut.last && durable {
+            self.over = true;
+        } else if pending.cut.last {
+            // The end is tried again with the next checkpoint.
+            self.last_cut_sent = false;
+        }
+        if let Some(interval) = self.pace.checkpoint_interval.filter(|_| self.pace.persist) {
+            self.checkpoint_due = Some((pending.begun + interval).max(now + self.pace.checkpoint_min_pause));
+        }
+    }
+
+    /// The next control message, if there is a reason for one.
+    pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, stopping: bool) -> Option<Control> {
+        if self.over || self.last_cut_sent || self.next_tick - self.oldest_unfinished >= self.pace.ticks_in_flight {
+            return None;
+        }
+        let ended = self.sources.values().all(|source| source.ended);
+        let may_cut = self.pending.is_none();
+        let cut = if may_cut && (ended || stopping) {
+            self.last_cut_sent = true;
+            Some(Cut { checkpoint: self.next_checkpoint, persist: self.pace.persist, end_of_input: ended, last: true })
+        } else if may_cut && self.checkpoint_due.is_some_and(|due| now >= due) {
+            Some(Cut { checkpoint: self.next_checkpoint, persist: true, end_of_input: false, last: false })
+        } else {
+            None
+        };
+        let ready = self.sources.values().any(|source| source.ready) && !stopping;
+        let reads = ready && self.read_at.is_none_or(|at| now >= at + self.pace.tick_interval);
+        let told = !self.completed.is_empty() || !self.aborted.is_empty();
+        if cut.is_none() && !reads && !told {
+            return None;
+        }
+        if let Some(cut) = cut {
+            self.next_checkpoint += 1;
+            self.pending = Some(PendingParts {
+                cut,
+                begun: now,
+                awaiting: self.participants.clone(),
+                parts: BTreeMap::new(),
+                committing: false,
+            });
+        }
+        if reads {
+            self.read_at = Some(now);
+        }
+        self.next_tick += 1;
+        Some(Control {
+            cut,
+            now_ms,
+            read: !stopping,
+            completed: std::mem::take(&mut self.completed),
+            aborted: std::mem::take(&mut self.aborted),
+        })
+    }
+
+    /// When the coordinator wants to be asked again, if nothing happens before.
+    pub(crate) fn wake_at(&self, now: Instant) -> Option<Instant> {
+        if self.over {
+            return None;
+        }
+        let due = self.checkpoint_due.filter(|_| self.pending.is_none() && !self.last_cut_sent);
+        let timeout = self.pending.as_ref().filter(|pending| !pending.committing);
+        let timeout = timeout.map(|pending| pending.begun + self.pace.checkpoint_timeout);
+        let reads = self.sources.values().any(|source| source.ready);
+        let reads = self.read_at.filter(|_| reads).map(|at| at + self.pace.tick_interval);
+        // A time that has passed waits for something else (a tick to finish), which wakes the coordinator anyway.
+        [due, timeout, reads].into_iter().flatten().filter(|at| *at > now).min()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,133 @@
+use super::*;
+
+const A: (usize, usize) = (0, 0);
+const B: (usize, usize) = (1, 0);
+
+fn pace() -> Pace {
+    Pace {
+        ticks_in_flight: 2,
+        tick_interval: Duration::from_millis(5),
+        checkpoint_interval: Some(Duration::from_secs(1)),
+        checkpoint_min_pause: Duration::ZERO,
+        checkpoint_timeout: Duration::from_secs(60),
+        persist: true,
+    }
+}
+
+fn coordinator(pace: Pace, now: Instant) -> Coordinator {
+    Coordinator::new(pace, [A, B].into(), [A], 7, now)
+}
+
+fn part(coordinator: &mut Coordinator, at: (usize, usize), checkpoint: u64) -> Step {
+    coordinator.report(at.0, at.1, ReportBody::Part { checkpoint, json: "1".to_owned() })
+}
+
+#[test]
+fn opens_no_tick_without_a_reason() {
+    let now = Instant::now();
+    assert!(coordinator(pace(), now).poll(now, 0, false).is_none());
+}
+
+#[test]
+fn rows_open_ticks_until_too_many_are_unfinished() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { tick_interval: Duration::ZERO, ..pace() }, now);
+    coordinator.report(0, 0, ReportBody::Ready(true));
+    assert!(coordinator.poll(now, 0, false).is_some());
+    assert!(coordinator.poll(now, 0, false).is_some());
+    assert!(coordinator.poll(now, 0, false).is_none(), "two ticks are unfinished");
+    coordinator.finished_before(1);
+    assert!(coordinator.poll(now, 0, false).is_some());
+}
+
+#[test]
+fn a_checkpoint_is_committed_once_when_all_parts_are_there() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    let due = now + Duration::from_secs(1);
+    let cut = coordinator.poll(due, 0, false).and_then(|control| control.cut).expect("a checkpoint is due");
+    assert_eq!((cut.checkpoint, cut.last), (7, false));
+    assert!(matches!(part(&mut coordinator, A, 7), Step::None));
+    assert!(matches!(part(&mut coordinator, A, 7), Step::None), "a repeated part changes nothing");
+    assert!(matches!(part(&mut coordinator, B, 7), Step::Commit { .. }));
+    assert!(coordinator.poll(due + Duration::from_secs(5), 0, false).is_none(), "one checkpoint at a time");
+    coordinator.committed(due);
+    let control = coordinator.poll(due, 0, false).expect("the commit is made known");
+    assert_eq!(control.completed, [7]);
+    assert_eq!(control.cut, None);
+}
+
+#[test]
+fn a_failed_checkpoint_is_made_known_and_its_number_is_not_used_again() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    let due = now + Duration::from_secs(1);
+    coordinator.poll(due, 0, false).expect("a checkpoint is due");
+    let failed = ReportBody::Failed { checkpoint: 7, kind: 6, message: "full".to_owned() };
+    assert!(matches!(coordinator.report(1, 0, failed.clone()), Step::Abort { .. }));
+    coordinator.gave_up(due);
+    assert!(matches!(coordinator.report(0, 0, failed), Step::None), "the second failure is no news");
+    assert!(matches!(part(&mut coordinator, A, 7), Step::None), "a late part belongs to nothing");
+    let control = coordinator.poll(due + Duration::from_secs(1), 0, false).expect("the next checkpoint is due");
+    assert_eq!(control.aborted, [7]);
+    assert_eq!(control.cut.map(|cut| cut.checkpoint), Some(8));
+}
+
+#[test]
+fn the_end_of_all_sources_is_a_last_cut_and_nothing_follows() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    coordinator.report(0, 0, ReportBody::Ended);
+    let cut = coordinator.poll(now, 0, false).and_then(|control| control.cut).expect("the end is a cut");
+    assert!(cut.end_of_input && cut.last);
+    assert!(coordinator.poll(now, 0, false).is_none());
+    part(&mut coordinator, A, 7);
+    part(&mut coordinator, B, 7);
+    assert!(!coordinator.is_over(), "not before the commit");
+    coordinator.committed(now);
+    assert!(coordinator.is_over());
+}
+
+#[test]
+fn a_wish_to_stop_is_a_last_cut_that_is_not_the_end_of_input() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    coordinator.report(0, 0, ReportBody::Ready(true));
+    let control = coordinator.poll(now, 0, true).expect("stopping is a reason");
+    let cut = control.cut.expect("stopping takes a checkpoint");
+    assert!(cut.last && !cut.end_of_input && !control.read);
+}
+
+#[test]
+fn a_stop_waits_for_the_checkpoint_under_way() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    let due = now + Duration::from_secs(1);
+    coordinator.poll(due, 0, false).expect("a checkpoint is due");
+    coordinator.finished_before(1);
+    assert!(coordinator.poll(due, 0, true).is_none());
+    part(&mut coordinator, A, 7);
+    part(&mut coordinator, B, 7);
+    coordinator.committed(due);
+    assert!(coordinator.poll(due, 0, true).and_then(|control| control.cut).is_some_and(|cut| cut.last));
+}
+
+#[test]
+fn a_checkpoint_that_takes_too_long_is_overdue() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(pace(), now);
+    let due = now + Duration::from_secs(1);
+    coordinator.poll(due, 0, false).expect("a checkpoint is due");
+    assert!(coordinator.overdue(due + Duration::from_secs(59)).is_none());
+    assert!(coordinator.overdue(due + Duration::from_secs(60)).is_some());
+}
+
+#[test]
+fn without_persistence_no_checkpoint_is_due_but_the_end_is_still_a_cut() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { persist: false, ..pace() }, now);
+    assert!(coordinator.poll(now + Duration::from_secs(100), 0, false).is_none());
+    coordinator.report(0, 0, ReportBody::Ended);
+    let cut = coordinator.poll(now, 0, false).and_then(|control| control.cut).expect("the end is a cut");
+    assert!(cut.last && !cut.persist);
+}

@@ -1,0 +1,203 @@
+//! The coordinator's operator on worker 0: reports and finished ticks in by loops, control out.
+//!
+//! The loops are closed in the dataflow, not in time: the coordinator's inputs promise nothing about its output, whose capability it
+//! holds itself, at the oldest tick it has not decided.
+
+use super::Plan;
+use super::task::Addressed;
+use crate::checkpointing::{Committer, Outcome};
+use crate::control::{Control, Cut, Report, failure};
+use crate::coordinator::{Coordinator, Pace, Step};
+use crate::graph::{NodeId, NodeKind};
+use crate::job::is_participant;
+use crate::message::Messages;
+use crate::uploads::Outcomes;
+use headpond_state::{Error, Result};
+use std::sync::Arc;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use timely::dataflow::channels::pact::{Exchange, Pipeline};
+use timely::dataflow::operators::core::feedback::Handle;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::operators::{ConnectLoop, Feedback};
+use timely::dataflow::{Scope, Stream};
+use timely::progress::Antichain;
+use timely::progress::operate::FrontierInterest;
+
+/// The ways back to the coordinator.
+pub(super) struct Loops<'scope> {
+    report_loop: Handle<'scope, u64, Vec<Report>>,
+    reports: Stream<'scope, u64, Vec<Report>>,
+    finished_loop: Handle<'scope, u64, Messages>,
+    finished: Stream<'scope, u64, Messages>,
+}
+
+impl<'scope> Loops<'scope> {
+    pub(super) fn new(scope: Scope<'scope, u64>) -> Self {
+        let (report_loop, reports) = scope.feedback(1);
+        let (finished_loop, finished) = scope.feedback(1);
+        Loops { report_loop, reports, finished_loop, finished }
+    }
+
+    /// Connects what comes back.
+    pub(super) fn close(self, reports: Stream<'scope, u64, Vec<Report>>, finished: Stream<'scope, u64, Messages>) {
+        reports.connect_loop(self.report_loop);
+        finished.connect_loop(self.finished_loop);
+    }
+
+    /// Builds the coordinator's operator; on workers other than 0 it does nothing.
+    pub(super) fn coordinator(&self, scope: Scope<'scope, u64>, plan: &Arc<Plan>) -> Stream<'scope, u64, Addressed> {
+        let mut builder = OperatorBuilder::new("coordinator".to_owned(), scope);
+        let (mut output, control) = builder.new_output::<Addressed>();
+        let unconnected: [(usize, Antichain<u64>); 0] = [];
+        let to_first = Exchange::new(|_: &Report| 0);
+        let mut reports = builder.new_input_connection(self.reports.clone(), to_first, unconnected.clone());
+        builder.set_notify_for(0, FrontierInterest::Never);
+        let mut finished = builder.new_input_connection(self.finished.clone(), Pipeline, unconnected);
+        let info = builder.operator_info();
+        let activator = scope.activator_for(info.address.clone());
+        let wakers = || scope.worker().sync_activator_for(info.address.to_vec());
+        let mut decider = (scope.index() == 0).then(|| Decider::new(plan.clone(), Outcomes::new(wakers())));
+        if decider.is_some() {
+            plan.shared.control.wake_by(wakers());
+        }
+        let peers = scope.peers();
+        builder.build(move |mut capabilities| {
+            let mut capability = capabilities.pop().filter(|_| decider.is_some());
+            move |frontiers| {
+                let mut arrived = Vec::new();
+                reports.for_each(|_, batch| arrived.append(batch));
+                finished.for_each(|_, _| {});
+                let Some(decider) = decider.as_mut().filter(|decider| !decider.plan.shared.has_failed()) else {
+                    return;
+                };
+                // The loop adds one to every time.
+                let unfinished = frontiers[1].frontier().first().map(|time| time.saturating_sub(1));
+                if let Some(unfinished) = unfinished {
+                    decider.coordinator.finished_before(unfinished);
+                }
+                let mut output = output.activate();
+                let result = decider.decide(arrived, |tick, control| {
+                    if let Some(capability) = &mut capability {
+                        let mut addressed: Addressed = (0..peers).map(|to| (to, control.clone())).collect();
+                        output.give(&*capability, &mut addressed);
+                        capability.downgrade(&(tick + 1));
+                    }
+                });
+                if let Err(error) = result {
+                    decider.plan.shared.fail(error);
+                    return;
+                }
+                if decider.coordinator.is_over() {
+                    capability = None;
+                } else if let Some(at) = decider.coordinator.wake_at(Instant::now()) {
+                    activator.activate_after(at.saturating_duration_since(Instant::now()));
+                }
+            }
+        });
+        control
+    }
+}
+
+/// The coordinator with its hands: storage, commits, clocks.
+struct Decider {
+    plan: Arc<Plan>,
+    coordinator: Coordinator,
+    committer: Committer,
+    outcomes: Outcomes<Outcome>,
+    failures: u32,
+}
+
+impl Decider {
+    fn new(plan: Arc<Plan>, outcomes: Outcomes<Outcome>) -> Self {
+        let options = &plan.options;
+        let peers = options.parallelism;
+        let nodes = || plan.graph.nodes().map(|(NodeId(index), node)| (index, &node.kind));
+        let on_all = |index: usize| (0..peers).map(move |worker| (index, worker));
+        let participants = nodes().filter(|(_, kind)| is_participant(kind)).flat_map(|(index, _)| on_all(index));
+        let sources =
+            nodes().filter(|(_, kind)| matches!(kind, NodeKind::Source(_))).flat_map(|(index, _)| on_all(index));
+        let checkpointing = options.checkpointing.as_ref();
+        let pace = Pace {
+            ticks_in_flight: options.ticks_in_flight.max(1),
+            tick_interval: options.tick_interval,
+            checkpoint_interval: checkpointing.and_then(|checkpointing| checkpointing.interval),
+            checkpoint_min_pause: checkpointing.map(|checkpointing| checkpointing.min_pause).unwrap_or_default(),
+            checkpoint_timeout: checkpointing
+                .map_or(std::time::Duration::MAX / 4, |checkpointing| checkpointing.timeout),
+            persist: checkpointing.is_some(),
+        };
+        let coordinator = Coordinator::new(
+            pace,
+            participants.collect(),
+            sources.collect::<Vec<_>>(),
+            plan.first_checkpoint,
+            Instant::now(),
+        );
+        Decider { committer: Committer::new(plan.clone()), plan, coordinator, outcomes, failures: 0 }
+    }
+
+    fn decide(&mut self, arrived: Vec<Report>, mut send: impl FnMut(u64, Control)) -> Result<()> {
+        let now = Instant::now();
+        for report in arrived {
+            match self.coordinator.report(report.node, report.worker, report.body) {
+                Step::None => {}
+                Step::Commit { cut, begun, parts } => self.committer.commit(cut, begun, parts, self.outcomes.inlet()),
+                Step::Abort { cut, kind, message } => {
+                    self.give_up(cut, failure(cut.checkpoint, kind, &message), now)?
+                }
+            }
+        }
+        if let Some(cut) = self.coordinator.overdue(now) {
+            let late = Error::unavailable("the checkpoint took longer than its time-out")
+                .with(headpond_state::Context::Checkpoint, cut.checkpoint)
+                .hint("raise `execution.checkpointing.timeout`, or look at what slows the checkpoint directory");
+            self.give_up(cut, late, now)?;
+        }
+        let outcomes: Vec<Outcome> = self.outcomes.take().collect();
+        for outcome in outcomes {
+            match outcome {
+                Outcome::Committed => {
+                    self.failures = 0;
+                    if self.coordinator.pending_end_of_input() {
+                        self.plan.shared.finish();
+                    }
+                    self.coordinator.committed(now);
+                }
+                Outcome::Failed(error) => {
+                    self.coordinator.gave_up(now);
+                    self.tolerate(error)?;
+                }
+                Outcome::Unpublished(error) => return Err(error),
+            }
+        }
+        let stopping = self.plan.shared.control.is_stopping();
+        let tick = self.coordinator.next_tick();
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        if let Some(control) = self.coordinator.poll(now, now_ms, stopping) {
+            self.plan.shared.metrics.add_tick();
+            if let Some(cut) = control.cut {
+                self.committer.begin(cut)?;
+            }
+            send(tick, control);
+        }
+        Ok(())
+    }
+
+    fn give_up(&mut self, cut: Cut, error: Error, now: Instant) -> Result<()> {
+        self.committer.abort(cut);
+        self.coordinator.gave_up(now);
+        self.tolerate(error)
+    }
+
+    /// Goes on after a failed checkpoint if as many may fail in a row.
+    fn tolerate(&mut self, error: Error) -> Result<()> {
+        self.failures += 1;
+        let tolerable =
+            self.plan.options.checkpointing.as_ref().map_or(0, |checkpointing| checkpointing.tolerable_failures);
+        if self.failures > tolerable {
+            return Err(error);
+        }
+        tracing::warn!(%error, "a checkpoint failed; the job goes on");
+        Ok(())
+    }
+}

@@ -1,0 +1,379 @@
+//! The keyed operator's life on one worker: rows of the oldest tick, then event time, then the snapshot, then the next tick.
+
+use super::Plan;
+use super::event_time::EventTime;
+use super::task::{Task, TaskIo};
+use super::ticks::{Tick, Ticks};
+use crate::batch::{ChangeBatch, arrow_error};
+use crate::control::{Control, Cut, Report, ReportBody};
+use crate::key::{KeyedBatch, Keys};
+use crate::message::{Message, Messages, Watermark};
+use crate::metrics::OperatorFigures;
+use crate::operator::{Counters, KeyedOperator, OperatorContext, Progress};
+use crate::output::Output;
+use crate::uploads::{Outcomes, Upload};
+use arrow_array::UInt8Array;
+use headpond_checkpoint::manifest::SubtaskState;
+use headpond_state::{
+    CheckpointId, Context, Error, KeyedStateBackend, OperatorClock, OperatorId, Result, SnapshotOptions,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Rows an operator gets in one call, so that state is read and written in large batches.
+const ROWS_PER_CALL: usize = 65_536;
+/// How often an operator's figures are brought up to date.
+const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
+
+/// What a checkpoint keeps of an operator on one worker besides its keyed state.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TaskDetails {
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) operator: Value,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) counters: BTreeMap<String, u64>,
+}
+
+/// A keyed operator's part of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeyedPart {
+    pub(crate) subtask: SubtaskState,
+    pub(crate) event_time_ms: i64,
+    pub(crate) sync_us: u64,
+}
+
+/// A keyed state backend with the bookkeeping of its checkpoints: what keyed operators and keyed sinks share.
+#[derive(Debug)]
+pub(super) struct TaskState {
+    pub(super) backend: Box<dyn KeyedStateBackend>,
+    pub(super) clock: Arc<OperatorClock>,
+    uploads: Outcomes<Upload>,
+    /// Parts whose uploads are still under way.
+    awaiting: BTreeMap<CheckpointId, KeyedPart>,
+}
+
+/// A part whose upload has ended.
+#[derive(Debug)]
+pub(super) struct UploadedPart {
+    pub(super) id: CheckpointId,
+    pub(super) result: Result<KeyedPart>,
+}
+
+impl TaskState {
+    pub(super) fn new(
+        backend: Box<dyn KeyedStateBackend>,
+        clock: Arc<OperatorClock>,
+        uploads: Outcomes<Upload>,
+    ) -> Self {
+        TaskState { backend, clock, uploads, awaiting: BTreeMap::new() }
+    }
+
+    pub(super) fn apply_control(&mut self, control: &Control) -> Result<()> {
+        self.clock.advance_to(control.now_ms);
+        for id in &control.completed {
+            self.backend.checkpoint_completed(CheckpointId(*id))?;
+        }
+        for id in &control.aborted {
+            self.awaiting.remove(&CheckpointId(*id));
+            self.backend.checkpoint_aborted(CheckpointId(*id))?;
+        }
+        Ok(())
+    }
+
+    /// The synchronous phase: fixes the state and hands it to the I/O threads.
+    pub(super) fn snapshot(
+        &mut self,
+        plan: &Plan,
+        worker: usize,
+        cut: Cut,
+        event_time_ms: i64,
+        details: &TaskDetails,
+    ) -> Result<()> {
+        let details = serde_json::to_value(details)
+            .map_err(|error| Error::internal("an operator's details are no JSON").because(error))?;
+        let id = CheckpointId(cut.checkpoint);
+        let begun = Instant::now();
+        let options = SnapshotOptions {
+            incremental: plan.options.checkpointing.as_ref().is_none_or(|it| it.incremental),
+            compact: plan.options.checkpointing.as_ref().is_some_and(|it| it.compact),
+        };
+        let snapshot = self.backend.snapshot(id, &options)?;
+        let took = begun.elapsed();
+        plan.shared.metrics.sync_phase(took);
+        let subtask = SubtaskState { subtask: worker, key_groups: self.backend.key_groups(), details, state: None };
+        self.awaiting.insert(id, KeyedPart { subtask, event_time_ms, sync_us: took.as_micros() as u64 });
+        plan.io.upload(id, snapshot, &self.uploads);
+        Ok(())
+    }
+
+    /// The parts whose uploads have ended since the last call.
+    pub(super) fn uploaded(&mut self) -> Vec<UploadedPart> {
+        let ended: Vec<Upload> = self.uploads.take().collect();
+        let parts = ended.into_iter().filter_map(|Upload { id, result }| {
+            // A part that is no longer awaited belongs to an aborted checkpoint.
+            let mut part = self.awaiting.remove(&id)?;
+            let result = result.map(|handle| {
+                part.subtask.state = Some(handle);
+                part
+            });
+            Some(UploadedPart { id, result })
+        });
+        parts.collect()
+    }
+
+    pub(super) fn has_awaiting(&self) -> bool {
+        !self.awaiting.is_empty()
+    }
+}
+
+/// A keyed operator on one worker.
+#[derive(Debug)]
+pub(super) struct KeyedTask {
+    plan: Arc<Plan>,
+    node: usize,
+    id: OperatorId,
+    worker: usize,
+    operator: Box<dyn KeyedOperator>,
+    state: TaskState,
+    event_time: EventTime,
+    counters: Counters,
+    output: Output,
+    phase: Phase,
+    sent_watermark_ms: i64,
+    figures_at: Option<Instant>,
+}
+
+/// Where the operator is in its oldest tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Taking rows; control has not been applied.
+    Fresh,
+    /// Taking rows.
+    Rows,
+    /// A call with rows has more to give.
+    MoreOfRows,
+    /// Event time has moved and the call has more to give.
+    MoreOfTime,
+}
+
+impl KeyedTask {
+    #[allow(clippy::too_many_arguments, reason = "a constructor that is called once, with named locals")]
+    pub(super) fn new(
+        plan: Arc<Plan>,
+        node: usize,
+        worker: usize,
+        operator: Box<dyn KeyedOperator>,
+        state: TaskState,
+        inputs: usize,
+        restored_ms: i64,
+        counters: Counters,
+    ) -> Self {
+        let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
+        let peers = plan.options.parallelism;
+        KeyedTask {
+            plan,
+            node,
+            id,
+            worker,
+            operator,
+            state,
+            event_time: EventTime::new(inputs, peers, restored_ms),
+            counters,
+            output: Output::default(),
+            phase: Phase::Fresh,
+            sent_watermark_ms: i64::MIN,
+            figures_at: None,
+        }
+    }
+
+    /// Works on the oldest tick. True when the tick is finished.
+    fn advance_tick(&mut self, tick: &mut Tick, complete: bool, io: &mut TaskIo<'_>) -> Result<Progress> {
+        let now_ms = self.state.clock.now_ms();
+        if self.phase == Phase::Fresh {
+            let Some(control) = &tick.control else { return Ok(Progress::More) };
+            self.state.apply_control(control)?;
+            self.phase = Phase::Rows;
+        }
+        loop {
+            match self.phase {
+                Phase::Fresh => unreachable!("left above"),
+                Phase::MoreOfRows => {
+                    if self.call(now_ms, |operator, cx| operator.resume(cx))? == Progress::Done {
+                        self.phase = Phase::Rows;
+                    }
+                }
+                Phase::MoreOfTime => {
+                    if self.call(now_ms, |operator, cx| operator.resume(cx))? == Progress::Done {
+                        self.send(tick, io);
+                        return self.finish(tick, io).map(|()| Progress::Done);
+                    }
+                }
+                Phase::Rows if tick.row_count >= ROWS_PER_CALL || (complete && tick.row_count > 0) => {
+                    let (input, batch) = next_rows(tick)?;
+                    if self.call(now_ms, |operator, cx| operator.process(input, &batch, cx))? == Progress::More {
+                        self.phase = Phase::MoreOfRows;
+                    }
+                }
+                Phase::Rows if complete => {
+                    for (input, watermark) in tick.watermarks.drain(..) {
+                        self.event_time.observe(input, watermark);
+                    }
+                    self.event_time.advance();
+                    self.phase = Phase::MoreOfTime;
+                    if self.call(now_ms, |operator, cx| operator.advance(cx))? == Progress::Done {
+                        self.send(tick, io);
+                        return self.finish(tick, io).map(|()| Progress::Done);
+                    }
+                }
+                Phase::Rows => return Ok(Progress::More),
+            }
+            self.send(tick, io);
+            if self.phase != Phase::Rows || self.output.is_full() {
+                io.activate_again();
+                return Ok(Progress::More);
+            }
+        }
+    }
+
+    fn call(
+        &mut self,
+        now_ms: i64,
+        call: impl FnOnce(&mut dyn KeyedOperator, &mut OperatorContext<'_>) -> Result<Progress>,
+    ) -> Result<Progress> {
+        let mut cx = OperatorContext {
+            state: self.state.backend.as_mut(),
+            output: &mut self.output,
+            event_time_ms: self.event_time.now_ms(),
+            processing_time_ms: now_ms,
+            counters: &mut self.counters,
+        };
+        call(self.operator.as_mut(), &mut cx)
+    }
+
+    fn send(&mut self, tick: &Tick, io: &mut TaskIo<'_>) {
+        for batch in self.output.drain() {
+            io.give(tick, Messages::one(Message::Rows(batch)));
+        }
+    }
+
+    fn finish(&mut self, tick: &mut Tick, io: &mut TaskIo<'_>) -> Result<()> {
+        self.phase = Phase::Fresh;
+        let watermark_ms = self.operator.output_watermark_ms(self.event_time.now_ms());
+        if watermark_ms > self.sent_watermark_ms {
+            self.sent_watermark_ms = watermark_ms;
+            let mut messages = Messages::default();
+            for to in 0..self.plan.options.parallelism {
+                messages.push(Message::Watermark(Watermark { from: self.worker, to, time_ms: watermark_ms }));
+            }
+            io.give(tick, messages);
+        }
+        let cut = tick.control.as_ref().and_then(|control| control.cut);
+        if let Some(cut) = cut {
+            let details = TaskDetails {
+                operator: self.operator.details(),
+                counters: self.counters.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+            };
+            if cut.persist {
+                self.state.snapshot(&self.plan, self.worker, cut, self.event_time.now_ms(), &details)?;
+            } else {
+                io.report(self.report(ReportBody::part(cut.checkpoint, &())));
+            }
+        }
+        self.publish_figures(cut.is_some());
+        Ok(())
+    }
+
+    fn publish_figures(&mut self, now: bool) {
+        if !now && self.figures_at.is_some_and(|at| at.elapsed() < FIGURES_INTERVAL) {
+            return;
+        }
+        self.figures_at = Some(Instant::now());
+        let figures = OperatorFigures {
+            state: self.state.backend.usage(),
+            counters: self.counters.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
+        };
+        self.plan.shared.metrics.set_operator(&self.id, self.worker, figures);
+    }
+
+    fn report(&self, body: ReportBody) -> Report {
+        Report { node: self.node, worker: self.worker, body }
+    }
+}
+
+impl Task for KeyedTask {
+    fn work(&mut self, ticks: &mut Ticks, frontier: Option<u64>, io: &mut TaskIo<'_>) -> Result<()> {
+        let in_operator = |error: Error| error.with(Context::Operator, self.id.as_str());
+        for UploadedPart { id, result } in self.state.uploaded() {
+            let body = match result {
+                Ok(part) => ReportBody::part(id.0, &part),
+                Err(error) => ReportBody::failed(id.0, &in_operator(error)),
+            };
+            io.report(self.report(body));
+        }
+        while let Some((time, tick)) = ticks.oldest() {
+            let complete = frontier.is_none_or(|frontier| frontier > time);
+            let id = self.id.clone();
+            match self.advance_tick(tick, complete, io).map_err(|error| error.with(Context::Operator, id.as_str()))? {
+                Progress::Done => ticks.finish_oldest(),
+                Progress::More => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn is_idle(&self) -> bool {
+        !self.state.has_awaiting()
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.state.backend.close()
+    }
+}
+
+/// Takes the next rows of a tick: as many consecutive batches of one input as make a call worth it, in one.
+fn next_rows(tick: &mut Tick) -> Result<(usize, KeyedBatch)> {
+    let input = tick.rows.front().map_or(0, |(input, _)| *input);
+    let mut batches = Vec::new();
+    let mut rows = 0;
+    while rows < ROWS_PER_CALL
+        && let Some((from, Message::Keyed(_))) = tick.rows.front()
+        && *from == input
+        && let Some((_, Message::Keyed(batch))) = tick.rows.pop_front()
+    {
+        rows += batch.changes.num_rows();
+        batches.push(batch);
+    }
+    tick.row_count -= rows;
+    if batches.is_empty() {
+        return Err(Error::internal("rows without keys reached a keyed operator"));
+    }
+    Ok((input, concat(batches)?))
+}
+
+fn concat(mut batches: Vec<KeyedBatch>) -> Result<KeyedBatch> {
+    if batches.len() == 1
+        && let Some(batch) = batches.pop()
+    {
+        return Ok(batch);
+    }
+    let rows = arrow_select::concat::concat_batches(
+        &batches[0].changes.schema(),
+        batches.iter().map(|batch| batch.changes.rows()),
+    )
+    .map_err(arrow_error)?;
+    let changes = if batches.iter().all(|batch| batch.changes.is_insert_only()) {
+        ChangeBatch::inserts(rows)
+    } else {
+        let kinds =
+            batches.iter().flat_map(|batch| (0..batch.changes.num_rows()).map(|row| batch.changes.kind(row) as u8));
+        ChangeBatch::with_kinds(rows, UInt8Array::from_iter_values(kinds))?
+    };
+    let mut keys = Keys::new(batches[0].keys.max_parallelism());
+    for batch in &batches {
+        keys.extend(&batch.keys);
+    }
+    Ok(KeyedBatch { changes, keys })
+}

@@ -1,0 +1,124 @@
+//! Steps without state: they pass on what they get, at the tick they got it.
+
+use crate::key::{KeyEncoder, KeyedBatch};
+use crate::message::{Message, Messages, Watermark};
+use crate::operator::BatchFunctionFactory;
+use crate::shared::Shared;
+use headpond_state::{Context, Error, Result};
+use std::sync::Arc;
+use timely::dataflow::channels::pact::Pipeline;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::{Scope, Stream};
+
+/// Applies a function to every batch.
+pub(super) fn map<'scope>(
+    stream: Stream<'scope, u64, Messages>,
+    name: &str,
+    factory: BatchFunctionFactory,
+    shared: Arc<Shared>,
+) -> Stream<'scope, u64, Messages> {
+    let located = {
+        let name = name.to_owned();
+        move |error: Error| error.with(Context::Operator, &name)
+    };
+    let mut function = match factory() {
+        Ok(function) => Some(function),
+        Err(error) => {
+            shared.fail(located(error));
+            None
+        }
+    };
+    each(stream, name, shared, move |message| match (message, &mut function) {
+        (Message::Rows(batch), Some(function)) => Ok(function.process(batch).map_err(&located)?.map(Message::Rows)),
+        (message, _) => Ok(Some(message)),
+    })
+}
+
+/// Gives every row its key.
+pub(super) fn with_keys<'scope>(
+    stream: Stream<'scope, u64, Messages>,
+    encoder: KeyEncoder,
+    shared: Arc<Shared>,
+) -> Stream<'scope, u64, Messages> {
+    each(stream, "keys", shared, move |message| match message {
+        Message::Rows(changes) => {
+            let keys = encoder.encode(&changes)?;
+            Ok(Some(Message::Keyed(KeyedBatch { changes, keys })))
+        }
+        message => Ok(Some(message)),
+    })
+}
+
+fn each<'scope>(
+    stream: Stream<'scope, u64, Messages>,
+    name: &str,
+    shared: Arc<Shared>,
+    mut step: impl FnMut(Message) -> Result<Option<Message>> + 'static,
+) -> Stream<'scope, u64, Messages> {
+    let mut builder = OperatorBuilder::new(name.to_owned(), stream.scope());
+    let mut input = builder.new_input(stream, Pipeline);
+    let (mut output, result) = builder.new_output::<Messages>();
+    builder.build(move |_| {
+        move |_| {
+            let mut output = output.activate();
+            input.for_each(|capability, messages| {
+                for message in messages.drain() {
+                    if shared.has_failed() {
+                        continue;
+                    }
+                    match step(message) {
+                        Ok(Some(message)) => output.give(&capability, &mut Messages::one(message)),
+                        Ok(None) => {}
+                        Err(error) => shared.fail(error),
+                    }
+                }
+            });
+        }
+    });
+    result
+}
+
+/// All rows of all inputs; the watermark is the least of theirs.
+pub(super) fn union<'scope>(
+    scope: Scope<'scope, u64>,
+    name: &str,
+    inputs: Vec<Stream<'scope, u64, Messages>>,
+    worker: usize,
+    peers: usize,
+    shared: Arc<Shared>,
+) -> Stream<'scope, u64, Messages> {
+    let mut builder = OperatorBuilder::new(name.to_owned(), scope);
+    let mut inputs: Vec<_> = inputs.into_iter().map(|stream| builder.new_input(stream, Pipeline)).collect();
+    let (mut output, result) = builder.new_output::<Messages>();
+    builder.build(move |_| {
+        let mut watermarks_ms = vec![i64::MIN; inputs.len()];
+        let mut sent_ms = i64::MIN;
+        move |_| {
+            let mut output = output.activate();
+            for (index, input) in inputs.iter_mut().enumerate() {
+                input.for_each(|capability, messages| {
+                    let mut passed = Messages::default();
+                    for message in messages.drain() {
+                        match message {
+                            // One of these comes per worker, all alike: from this worker, with one time.
+                            Message::Watermark(watermark) => {
+                                watermarks_ms[index] = watermarks_ms[index].max(watermark.time_ms);
+                            }
+                            Message::Damaged(text) => shared.fail(Error::corrupt(text)),
+                            rows => passed.push(rows),
+                        }
+                    }
+                    let least_ms = watermarks_ms.iter().copied().min().unwrap_or(i64::MAX);
+                    if least_ms > sent_ms {
+                        sent_ms = least_ms;
+                        for to in 0..peers {
+                            passed.push(Message::Watermark(Watermark { from: worker, to, time_ms: least_ms }));
+                        }
+                    }
+                    output.give(&capability, &mut passed);
+                });
+            }
+        }
+    });
+    result
+}

@@ -1,0 +1,154 @@
+//! The Timely side of a task: inputs into ticks, frontiers into completeness, errors into the job's failure.
+
+use super::ticks::{Tick, Ticks};
+use crate::control::{Control, Report};
+use crate::message::{Messages, by_key_group};
+use crate::shared::Shared;
+use headpond_state::{MaxParallelism, Result};
+use std::sync::Arc;
+use timely::dataflow::channels::pact::{Exchange, Pipeline};
+use timely::dataflow::channels::pushers::OutputSession;
+use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
+use timely::dataflow::operators::{Capability, InputCapability};
+use timely::dataflow::{Scope, Stream};
+use timely::scheduling::activate::{Activator, SyncActivator};
+
+/// A control message with the worker it is for.
+pub(super) type Addressed = Vec<(usize, Control)>;
+
+/// What runs at a node of the graph on one worker: a keyed operator or a sink.
+pub(super) trait Task {
+    /// Does what can be done now: the oldest ticks, as far as their rows have come. `frontier` is the oldest tick of which something
+    /// may still arrive, `None` when nothing arrives any more.
+    fn work(&mut self, ticks: &mut Ticks, frontier: Option<u64>, io: &mut TaskIo<'_>) -> Result<()>;
+
+    /// Whether the task waits for no thread.
+    fn is_idle(&self) -> bool;
+
+    /// Releases what the task holds.
+    fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// What a task works with during one activation.
+pub(super) struct TaskIo<'a> {
+    data: OutputSession<'a, u64, Messages>,
+    reports: OutputSession<'a, u64, Vec<Report>>,
+    report_at: &'a Capability<u64>,
+    activator: &'a Activator,
+}
+
+impl TaskIo<'_> {
+    /// Sends at a tick.
+    pub(super) fn give(&mut self, tick: &Tick, mut messages: Messages) {
+        if let Some(capability) = &tick.capability {
+            self.data.give(capability, &mut messages);
+        }
+    }
+
+    /// Tells worker 0.
+    pub(super) fn report(&mut self, report: Report) {
+        self.reports.give(self.report_at, &mut vec![report]);
+    }
+
+    /// Asks for another activation, after others had theirs.
+    pub(super) fn activate_again(&self) {
+        self.activator.activate();
+    }
+}
+
+/// An input of a task.
+pub(super) struct TaskInput<'scope> {
+    pub(super) stream: Stream<'scope, u64, Messages>,
+    /// Whether rows go to the owners of their keys; else they stay on their worker.
+    pub(super) by_key: bool,
+}
+
+type Receive = Box<dyn FnMut(&mut dyn FnMut(InputCapability<u64>, &mut Messages))>;
+
+/// Builds the operator for a task. Its first output carries the task's rows and watermarks (a sink has none, but the output's
+/// frontier says which ticks it has finished), its second the reports.
+pub(super) fn build_task<'scope>(
+    scope: Scope<'scope, u64>,
+    name: &str,
+    shared: Arc<Shared>,
+    max_parallelism: MaxParallelism,
+    control: Stream<'scope, u64, Addressed>,
+    inputs: Vec<TaskInput<'scope>>,
+    open: impl FnOnce(SyncActivator) -> Result<Box<dyn Task>>,
+) -> (Stream<'scope, u64, Messages>, Stream<'scope, u64, Vec<Report>>) {
+    let mut builder = OperatorBuilder::new(name.to_owned(), scope);
+    let mut control = builder.new_input(control, Exchange::new(|addressed: &(usize, Control)| addressed.0 as u64));
+    let mut inputs: Vec<Receive> = inputs
+        .into_iter()
+        .map(|input| -> Receive {
+            if input.by_key {
+                let mut handle = builder.new_input(input.stream, by_key_group(max_parallelism));
+                Box::new(move |receive| handle.for_each(&mut *receive))
+            } else {
+                let mut handle = builder.new_input(input.stream, Pipeline);
+                Box::new(move |receive| handle.for_each(&mut *receive))
+            }
+        })
+        .collect();
+    let (mut data, data_stream) = builder.new_output::<Messages>();
+    let (mut reports, report_stream) = builder.new_output::<Vec<Report>>();
+    let info = builder.operator_info();
+    let activator = scope.activator_for(info.address.clone());
+    let mut task = match open(scope.worker().sync_activator_for(info.address.to_vec())) {
+        Ok(task) => Some(task),
+        Err(error) => {
+            shared.fail(error);
+            None
+        }
+    };
+    builder.build(move |mut capabilities| {
+        // The first capability is not needed: rows are sent at ticks, which control messages bring.
+        let mut report_at = capabilities.pop();
+        drop(capabilities);
+        let mut ticks = Ticks::default();
+        move |frontiers| {
+            let mut failure = None;
+            control.for_each(|capability, messages| {
+                for (_, message) in messages.drain(..) {
+                    failure = failure.take().or(ticks.control(&capability, message).err());
+                }
+            });
+            for (index, input) in inputs.iter_mut().enumerate() {
+                input(&mut |capability, messages| {
+                    for message in messages.drain() {
+                        failure = failure.take().or(ticks.message(&capability, index, message).err());
+                    }
+                });
+            }
+            if let Some(error) = failure {
+                shared.fail(error);
+            }
+            let Some(running) = task.as_mut() else { return };
+            if shared.has_failed() {
+                return;
+            }
+            let oldest_control = frontiers[0].frontier().first().copied();
+            if let (Some(capability), Some(time)) = (report_at.as_mut(), oldest_control)
+                && time > *capability.time()
+            {
+                capability.downgrade(&time);
+            }
+            let frontier = frontiers.iter().filter_map(|frontier| frontier.frontier().first().copied()).min();
+            if let Some(report_at) = &report_at {
+                let mut io =
+                    TaskIo { data: data.activate(), reports: reports.activate(), report_at, activator: &activator };
+                if let Err(error) = running.work(&mut ticks, frontier, &mut io) {
+                    shared.fail(error);
+                    return;
+                }
+            }
+            if frontier.is_none() && ticks.is_empty() && running.is_idle() {
+                report_at = None;
+                if let Some(Err(error)) = task.take().map(|task| task.close()) {
+                    shared.fail(error);
+                }
+            }
+        }
+    });
+    (data_stream, report_stream)
+}

@@ -1,0 +1,147 @@
+//! The job graph: what runs, before it runs. Every worker builds the same dataflow from it.
+
+use crate::operator::{BatchFunctionFactory, KeyedOperatorFactory};
+use crate::sink::Sink;
+use crate::source::{Source, WatermarkFactory};
+use arrow_schema::SchemaRef;
+use headpond_state::OperatorId;
+use std::fmt;
+use std::sync::Arc;
+
+/// A node's place in its graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId(pub(crate) usize);
+
+/// A job: nodes in topological order.
+#[derive(Debug, Clone, Default)]
+pub struct JobGraph {
+    nodes: Vec<Node>,
+}
+
+impl JobGraph {
+    /// A graph without nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a node behind all those it reads from.
+    ///
+    /// # Panics
+    /// If the node reads from a node that is not in the graph: node ids of another graph.
+    pub fn add(&mut self, node: Node) -> NodeId {
+        assert!(node.kind.inputs().iter().all(|input| input.0 < self.nodes.len()), "inputs come before their readers");
+        self.nodes.push(node);
+        NodeId(self.nodes.len() - 1)
+    }
+
+    /// The nodes in topological order.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate().map(|(index, node)| (NodeId(index), node))
+    }
+
+    /// A node of this graph.
+    ///
+    /// # Panics
+    /// For an id of another graph.
+    pub fn node(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0]
+    }
+}
+
+/// One step of a job.
+#[derive(Debug, Clone)]
+pub struct Node {
+    /// Its stable identity: in checkpoints, messages and the summary.
+    pub id: OperatorId,
+    /// What it does, for people.
+    pub description: String,
+    /// The columns of its output (of its input, for a sink).
+    pub schema: SchemaRef,
+    /// What it is.
+    pub kind: NodeKind,
+}
+
+/// What a node is.
+#[derive(Clone)]
+pub enum NodeKind {
+    /// Reads rows.
+    Source(SourceNode),
+    /// Changes batches one by one, on the worker where they are.
+    Map {
+        /// Whose rows.
+        input: NodeId,
+        /// The step.
+        function: BatchFunctionFactory,
+    },
+    /// All rows of all inputs, which have the same columns.
+    Union {
+        /// Whose rows.
+        inputs: Vec<NodeId>,
+    },
+    /// Keeps state by key. Rows are exchanged so that equal keys meet on one worker.
+    Keyed {
+        /// Whose rows, and by which key.
+        inputs: Vec<KeyedInput>,
+        /// The operator.
+        operator: Arc<dyn KeyedOperatorFactory>,
+    },
+    /// Writes rows.
+    Sink {
+        /// Whose rows.
+        input: NodeId,
+        /// The columns by which rows are exchanged before they are written; `None`: written where they are.
+        key: Option<Vec<usize>>,
+        /// The sink.
+        sink: Arc<dyn Sink>,
+    },
+}
+
+/// A source with what its rows say about event time.
+#[derive(Clone)]
+pub struct SourceNode {
+    /// The source.
+    pub source: Arc<dyn Source>,
+    /// How watermarks follow from rows; `None`: the source has no event time, its watermark is MAX at its end only.
+    pub watermarks: Option<WatermarkFactory>,
+    /// Whether rows get the hidden column [`ROW_WATERMARK_COLUMN`](crate::source::ROW_WATERMARK_COLUMN). The node's schema has it then.
+    pub row_watermark: bool,
+}
+
+/// An input of a keyed node.
+#[derive(Debug, Clone)]
+pub struct KeyedInput {
+    /// Whose rows.
+    pub node: NodeId,
+    /// The columns of the key, in order. None of them: all rows have one key.
+    pub key: Vec<usize>,
+}
+
+impl NodeKind {
+    /// The nodes this one reads from.
+    pub fn inputs(&self) -> Vec<NodeId> {
+        match self {
+            NodeKind::Source(_) => Vec::new(),
+            NodeKind::Map { input, .. } | NodeKind::Sink { input, .. } => vec![*input],
+            NodeKind::Union { inputs } => inputs.clone(),
+            NodeKind::Keyed { inputs, .. } => inputs.iter().map(|input| input.node).collect(),
+        }
+    }
+}
+
+impl fmt::Debug for NodeKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NodeKind::Source(source) => write!(f, "Source({:?})", source.source),
+            NodeKind::Map { input, .. } => write!(f, "Map({input:?})"),
+            NodeKind::Union { inputs } => write!(f, "Union({inputs:?})"),
+            NodeKind::Keyed { inputs, operator } => write!(f, "Keyed({inputs:?}, {operator:?})"),
+            NodeKind::Sink { input, sink, .. } => write!(f, "Sink({input:?}, {sink:?})"),
+        }
+    }
+}
+
+impl fmt::Debug for SourceNode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.source)
+    }
+}

@@ -1,0 +1,211 @@
+//! A job: a graph with its options, restored from a checkpoint or fresh, then run to its end.
+
+use crate::checkpointing::Checkpointing;
+use crate::dataflow::{self, Plan};
+use crate::graph::{JobGraph, NodeKind};
+use crate::metrics::JobMetrics;
+use crate::restore::{self, Restoration};
+use crate::shared::{JobControl, Shared};
+use crate::sink::SinkJob;
+use crate::uploads::IoThreads;
+use headpond_state::{AttemptId, Error, MaxParallelism, Result, StateBackend};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use timely::communication::Config as Communication;
+use timely::{Config, WorkerConfig};
+
+/// Threads for uploads and commits.
+const IO_THREADS: usize = 4;
+/// How long a worker parks at most before it looks whether the job has failed elsewhere.
+const PARK: Duration = Duration::from_millis(100);
+
+/// How a job runs.
+#[derive(Debug, Clone)]
+pub struct JobOptions {
+    /// The job's name: its identity across runs.
+    pub name: String,
+    /// The number of workers.
+    pub parallelism: usize,
+    /// The number of key groups. A restored job keeps the one it has.
+    pub max_parallelism: MaxParallelism,
+    /// Where keyed state is held.
+    pub backend: Arc<dyn StateBackend>,
+    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it.
+    pub local_dir: PathBuf,
+    /// Checkpoints; `None`: a crash loses the state.
+    pub checkpointing: Option<Checkpointing>,
+    /// What to start from.
+    pub restore: Restore,
+    /// Whether a sink that cannot take back what it published may publish it again when the job falls back.
+    pub allow_duplicates: bool,
+    /// The least time between two ticks that read rows: the latency below which batches are not split further.
+    pub tick_interval: Duration,
+    /// The most ticks that may be unfinished before sources pause.
+    pub ticks_in_flight: u64,
+    /// Serializes what travels between the workers of the process, as between processes. For tests.
+    pub serialized_channels: bool,
+}
+
+impl JobOptions {
+    /// Options with their defaults: one worker, no checkpoints.
+    pub fn new(name: impl Into<String>, backend: Arc<dyn StateBackend>, local_dir: impl Into<PathBuf>) -> Self {
+        JobOptions {
+            name: name.into(),
+            parallelism: 1,
+            max_parallelism: MaxParallelism::DEFAULT,
+            backend,
+            local_dir: local_dir.into(),
+            checkpointing: None,
+            restore: Restore::Latest,
+            allow_duplicates: false,
+            tick_interval: Duration::from_millis(5),
+            ticks_in_flight: 4,
+            serialized_channels: false,
+        }
+    }
+}
+
+/// What a job starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Restore {
+    /// Its newest checkpoint that verifies; nothing if it has none.
+    Latest,
+    /// Nothing.
+    None,
+    /// The checkpoint at this path: `<dir>/<job>/chk-<n>`.
+    From(String),
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All input was read and all output published.
+    Finished,
+    /// The job was asked to stop; with checkpoints it can be resumed.
+    Stopped,
+}
+
+/// A job that is ready to run.
+#[derive(Debug)]
+pub struct Job {
+    plan: Plan,
+}
+
+impl Job {
+    /// Prepares a run: finds the checkpoint to start from, checks that the graph matches it, and makes the sinks' output what it was
+    /// at that checkpoint.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for options or places that cannot be used,
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when graph and checkpoint do not match,
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when no checkpoint verifies,
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when the job is running elsewhere.
+    pub fn prepare(graph: JobGraph, mut options: JobOptions) -> Result<Self> {
+        if options.parallelism == 0 || options.parallelism > usize::from(options.max_parallelism.get()) {
+            return Err(Error::invalid(format!(
+                "parallelism must be between 1 and the {} key groups, not {}",
+                options.max_parallelism.get(),
+                options.parallelism
+            ))
+            .with(headpond_state::Context::Option, "parallelism.default")
+            .hint("choose a smaller parallelism, or a larger pipeline.max-parallelism for a job without checkpoints"));
+        }
+        let attempt = new_attempt();
+        let sink_job = SinkJob { job: options.name.clone(), attempt: attempt.clone() };
+        if let Some(checkpointing) = &options.checkpointing {
+            checkpointing.storage.own(&attempt)?;
+        }
+        let restored = restore::find(&options)?;
+        if let Some(restored) = &restored {
+            restore::check(&graph, &options, restored)?;
+            options.max_parallelism = restored.manifest.max_parallelism;
+        }
+        let finished = restored.as_ref().is_some_and(|restored| restored.manifest.finished);
+        let splits = if finished { Default::default() } else { restore::splits(&graph, restored.as_ref())? };
+        restore::sinks(&graph, &options, &sink_job, restored.as_ref())?;
+        let first_checkpoint = match &options.checkpointing {
+            Some(checkpointing) => checkpointing.storage.next_id()?.0,
+            None => restored.as_ref().map_or(1, |restored| restored.manifest.checkpoint.0 + 1),
+        };
+        let shared = Arc::new(Shared::new(JobControl::new(), Arc::default()));
+        let io = Arc::new(IoThreads::start(IO_THREADS)?);
+        Ok(Job { plan: Plan { graph, options, sink_job, restored, splits, first_checkpoint, shared, io } })
+    }
+
+    /// The checkpoint the job starts from, if there is one.
+    pub fn restoration(&self) -> Option<&Restoration> {
+        self.plan.restored.as_ref()
+    }
+
+    /// Whether the checkpoint says that all input was read: there is nothing to run.
+    pub fn is_finished(&self) -> bool {
+        self.plan.restored.as_ref().is_some_and(|restored| restored.manifest.finished)
+    }
+
+    /// Runs the job to its end, on threads of its own; blocks until then. `control` stops it from elsewhere, `metrics` can be looked
+    /// at meanwhile.
+    ///
+    /// # Errors
+    /// The first failure of any part of the job. The last checkpoint, if there is one, can be restored.
+    pub fn run(mut self, control: JobControl, metrics: Arc<JobMetrics>) -> Result<Ending> {
+        if self.is_finished() {
+            return Ok(Ending::Finished);
+        }
+        let shared = Arc::new(Shared::new(control.clone(), metrics));
+        self.plan.shared = shared.clone();
+        let options = &self.plan.options;
+        let communication = match (options.parallelism, options.serialized_channels) {
+            (1, false) => Communication::Thread,
+            (workers, false) => Communication::Process(workers),
+            (workers, true) => Communication::ProcessBinary(workers),
+        };
+        let local_dir = options.local_dir.clone();
+        let plan = Arc::new(self.plan);
+        let ended = {
+            let plan = plan.clone();
+            let config = Config { communication, worker: WorkerConfig::default() };
+            timely::execute(config, move |worker| {
+                // A panic must reach the other workers as a failure, or they would wait for this one for ever.
+                if catch_unwind(AssertUnwindSafe(|| run_worker(worker, &plan))).is_err() {
+                    plan.shared.fail(Error::internal(format!("worker {} panicked", worker.index())));
+                }
+                for dataflow in worker.installed_dataflows() {
+                    worker.drop_dataflow(dataflow);
+                }
+            })
+            .map_err(|error| Error::internal(format!("the workers cannot be started: {error}")))?
+            .join()
+        };
+        plan.io.finish();
+        drop(plan);
+        if let Some(Err(panic)) = ended.into_iter().find(Result::is_err) {
+            shared.fail(Error::internal(format!("a worker ended abnormally: {panic}")));
+        }
+        // Each backend has removed its own directory; the job's is left only when it is not empty.
+        let _ = std::fs::remove_dir(&local_dir);
+        match shared.take_failure() {
+            Some(error) => Err(error),
+            None if shared.has_finished() => Ok(Ending::Finished),
+            None => Ok(Ending::Stopped),
+        }
+    }
+}
+
+fn run_worker(worker: &mut timely::worker::Worker, plan: &Arc<Plan>) {
+    worker.dataflow::<u64, _, _>(|scope| dataflow::build(scope, plan));
+    while worker.has_dataflows() && !plan.shared.has_failed() {
+        worker.step_or_park(Some(PARK));
+    }
+}
+
+fn new_attempt() -> AttemptId {
+    let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
+    AttemptId(format!("{nanos:x}-{:x}", std::process::id()))
+}
+
+/// Whether a node takes part in checkpoints.
+pub(crate) fn is_participant(kind: &NodeKind) -> bool {
+    matches!(kind, NodeKind::Source(_) | NodeKind::Keyed { .. } | NodeKind::Sink { .. })
+}

@@ -1,0 +1,193 @@
+//! Keys of rows: Arrow columns to the encoded keys that state is addressed by.
+
+use crate::batch::ChangeBatch;
+use crate::datum::{datum_at, field_type};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
+use arrow_array::{Array, UInt32Array};
+use arrow_schema::{DataType, Schema, TimeUnit};
+use headpond_state::encoding::{
+    KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,
+};
+use headpond_state::row::FieldType;
+use headpond_state::{Context, Error, KeyGroup, MaxParallelism, Result};
+
+/// The encoded keys of a batch's rows. Each is an entry key's beginning, `key group | key`, so a state without namespace and
+/// user key is addressed by it as it is.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    max_parallelism: MaxParallelism,
+}
+
+impl Keys {
+    /// No keys, for `max_parallelism` key groups.
+    pub fn new(max_parallelism: MaxParallelism) -> Self {
+        Keys { bytes: Vec::new(), ends: Vec::new(), max_parallelism }
+    }
+
+    /// The number of keys.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// The `row`th key, key group first.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn get(&self, row: usize) -> &[u8] {
+        let start = if row == 0 { 0 } else { self.ends[row - 1] as usize };
+        &self.bytes[start..self.ends[row] as usize]
+    }
+
+    /// The `row`th key's group.
+    ///
+    /// # Panics
+    /// If there is no such row.
+    #[inline]
+    pub fn key_group(&self, row: usize) -> KeyGroup {
+        self.max_parallelism.key_group_of_entry(self.get(row))
+    }
+
+    /// The job's number of key groups.
+    pub fn max_parallelism(&self) -> MaxParallelism {
+        self.max_parallelism
+    }
+
+    /// The bytes of all keys.
+    pub fn byte_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends a key as [`get`](Self::get) gives it.
+    ///
+    /// # Panics
+    /// If the batch's keys together exceed 4 GiB.
+    pub fn push(&mut self, key: &[u8]) {
+        self.bytes.extend_from_slice(key);
+        self.end_key();
+    }
+
+    /// Appends all keys of `other`.
+    ///
+    /// # Panics
+    /// If the batch's keys together exceed 4 GiB.
+    pub fn extend(&mut self, other: &Keys) {
+        let base = u32::try_from(self.bytes.len()).expect("a batch's keys stay below 4 GiB");
+        self.bytes.extend_from_slice(&other.bytes);
+        u32::try_from(self.bytes.len()).expect("a batch's keys stay below 4 GiB");
+        self.ends.extend(other.ends.iter().map(|end| base + end));
+    }
+
+    fn end_key(&mut self) {
+        self.ends.push(u32::try_from(self.bytes.len()).expect("a batch's keys stay below 4 GiB"));
+    }
+
+    /// The keys at `rows`, in that order.
+    ///
+    /// # Panics
+    /// If a row is out of bounds.
+    #[must_use]
+    pub fn take(&self, rows: &UInt32Array) -> Self {
+        let mut taken = Keys::new(self.max_parallelism);
+        taken.ends.reserve(rows.len());
+        for row in rows.values() {
+            taken.push(self.get(*row as usize));
+        }
+        taken
+    }
+}
+
+/// Rows with their keys.
+#[derive(Debug, Clone)]
+pub struct KeyedBatch {
+    /// The rows.
+    pub changes: ChangeBatch,
+    /// Their keys, one each.
+    pub keys: Keys,
+}
+
+/// Encodes the key columns of batches of one schema.
+#[derive(Debug, Clone)]
+pub struct KeyEncoder {
+    columns: Vec<(usize, FieldType)>,
+    max_parallelism: MaxParallelism,
+}
+
+impl KeyEncoder {
+    /// An encoder for the key made of `columns` of `schema`, in that order.
+    ///
+    /// # Errors
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a column whose type cannot be a key's.
+    pub fn new(schema: &Schema, columns: &[usize], max_parallelism: MaxParallelism) -> Result<Self> {
+        let typed = |&column: &usize| {
+            let field = schema.fields().get(column).ok_or_else(|| {
+                Error::internal(format!("there is no column {column} for a key")).with(Context::Column, column)
+            })?;
+            Ok((column, field_type(field)?))
+        };
+        Ok(KeyEncoder { columns: columns.iter().map(typed).collect::<Result<_>>()?, max_parallelism })
+    }
+
+    /// The types of the key's components.
+    pub fn schema(&self) -> KeySchema {
+        KeySchema::new(self.columns.iter().map(|(_, ty)| ty.clone()).collect())
+    }
+
+    /// The keys of all rows.
+    ///
+    /// # Errors
+    /// [`Internal`](headpond_state::ErrorKind::Internal) when the rows are of another schema.
+    pub fn encode(&self, changes: &ChangeBatch) -> Result<Keys> {
+        let rows = changes.rows();
+        let columns: Vec<(&dyn Array, &FieldType)> =
+            self.columns.iter().map(|(column, ty)| (rows.column(*column).as_ref(), ty)).collect();
+        let mut keys = Keys::new(self.max_parallelism);
+        keys.ends.reserve(rows.num_rows());
+        keys.bytes.reserve(rows.num_rows() * (self.max_parallelism.prefix_len() + 9 * self.columns.len()));
+        let prefix = self.max_parallelism.prefix_len();
+        for row in 0..rows.num_rows() {
+            let start = keys.bytes.len();
+            keys.bytes.resize(start + prefix, 0);
+            for (array, ty) in &columns {
+                encode_component(*array, ty, row, &mut keys.bytes)?;
+            }
+            let group = self.max_parallelism.key_group(&keys.bytes[start + prefix..]).0.to_be_bytes();
+            keys.bytes[start..start + prefix].copy_from_slice(&group[2 - prefix..]);
+            keys.end_key();
+        }
+        Ok(keys)
+    }
+}
+
+#[inline]
+fn encode_component(array: &dyn Array, ty: &FieldType, row: usize, out: &mut Vec<u8>) -> Result<()> {
+    if ty.nullable {
+        if array.is_null(row) {
+            put_null(out);
+            return Ok(());
+        }
+        put_present(out);
+    }
+    match array.data_type() {
+        DataType::Int64 => put_i64(array.as_primitive::<Int64Type>().value(row), out),
+        DataType::Int32 => put_i32(array.as_primitive::<Int32Type>().value(row), out),
+        DataType::Utf8 => put_str(array.as_string::<i32>().value(row), out),
+        DataType::Timestamp(TimeUnit::Millisecond, _) => {
+            put_i64(array.as_primitive::<TimestampMillisecondType>().value(row), out);
+        }
+        DataType::Date32 => put_i32(array.as_primitive::<Date32Type>().value(row), out),
+        DataType::Boolean => put_bool(array.as_boolean().value(row), out),
+        DataType::Float64 => put_f64(array.as_primitive::<Float64Type>().value(row), out),
+        DataType::Decimal128(_, _) => put_decimal(array.as_primitive::<Decimal128Type>().value(row), out),
+        _ => put_datum(&FieldType { kind: ty.kind.clone(), nullable: false }, &datum_at(array, row)?, out)?,
+    }
+    Ok(())
+}

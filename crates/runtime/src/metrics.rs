@@ -1,0 +1,172 @@
+//! What people look at while a job runs, and what its summary says.
+
+use crate::shared::lock;
+use headpond_state::{CheckpointId, OperatorId, StateUsage};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Figures of a running job. Cheap to update, safe to read from any thread, for display only: nothing depends on them.
+#[derive(Debug)]
+pub struct JobMetrics {
+    started: Instant,
+    rows_read: AtomicU64,
+    rows_written: AtomicU64,
+    rows_skipped: AtomicU64,
+    ticks: AtomicU64,
+    event_time_ms: AtomicI64,
+    operators: Mutex<BTreeMap<(OperatorId, usize), OperatorFigures>>,
+    checkpoints: Mutex<CheckpointFigures>,
+}
+
+/// Figures of one operator on one worker.
+#[derive(Debug, Clone, Default)]
+pub struct OperatorFigures {
+    /// What its state takes.
+    pub state: StateUsage,
+    /// Its counters, restored ones included.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Figures of a job's checkpoints since it started.
+#[derive(Debug, Clone, Default)]
+pub struct CheckpointFigures {
+    /// Checkpoints that became durable.
+    pub completed: u64,
+    /// Checkpoints that came to nothing.
+    pub failed: u64,
+    /// The last durable one.
+    pub last: Option<CompletedCheckpoint>,
+    /// Bytes uploaded by all completed ones.
+    pub uploaded_bytes: u64,
+    /// The longest synchronous phase of any operator.
+    pub sync_max: Duration,
+    /// The time workers spent in synchronous phases, compaction at checkpoints included.
+    pub sync_total: Duration,
+}
+
+/// A checkpoint that became durable.
+#[derive(Debug, Clone)]
+pub struct CompletedCheckpoint {
+    /// Its number.
+    pub id: CheckpointId,
+    /// When it became durable.
+    pub at: Instant,
+    /// From the cut to durable.
+    pub duration: Duration,
+    /// Bytes uploaded.
+    pub uploaded_bytes: u64,
+    /// Bytes of the state it holds, reused files included.
+    pub state_bytes: u64,
+}
+
+impl Default for JobMetrics {
+    fn default() -> Self {
+        JobMetrics {
+            started: Instant::now(),
+            rows_read: AtomicU64::new(0),
+            rows_written: AtomicU64::new(0),
+            rows_skipped: AtomicU64::new(0),
+            ticks: AtomicU64::new(0),
+            event_time_ms: AtomicI64::new(i64::MIN),
+            operators: Mutex::default(),
+            checkpoints: Mutex::default(),
+        }
+    }
+}
+
+impl JobMetrics {
+    /// How long the job has run.
+    pub fn elapsed(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// Rows sources have given in this run.
+    pub fn rows_read(&self) -> u64 {
+        self.rows_read.load(Ordering::Relaxed)
+    }
+
+    /// Rows and changes sinks have taken in this run.
+    pub fn rows_written(&self) -> u64 {
+        self.rows_written.load(Ordering::Relaxed)
+    }
+
+    /// Malformed rows left out in this run.
+    pub fn rows_skipped(&self) -> u64 {
+        self.rows_skipped.load(Ordering::Relaxed)
+    }
+
+    /// Ticks opened in this run.
+    pub fn ticks(&self) -> u64 {
+        self.ticks.load(Ordering::Relaxed)
+    }
+
+    /// The latest watermark of any source on this process in milliseconds since the epoch, if there is one yet.
+    pub fn event_time_ms(&self) -> Option<i64> {
+        let time = self.event_time_ms.load(Ordering::Relaxed);
+        (time != i64::MIN).then_some(time)
+    }
+
+    /// The figures of each operator on each worker.
+    pub fn operators(&self) -> BTreeMap<(OperatorId, usize), OperatorFigures> {
+        lock(&self.operators).clone()
+    }
+
+    /// The figures of checkpoints.
+    pub fn checkpoints(&self) -> CheckpointFigures {
+        lock(&self.checkpoints).clone()
+    }
+
+    /// What the state of all operators takes.
+    pub fn state(&self) -> StateUsage {
+        lock(&self.operators).values().fold(StateUsage::default(), |sum, figures| StateUsage {
+            entries: sum.entries + figures.state.entries,
+            memory_bytes: sum.memory_bytes + figures.state.memory_bytes,
+            disk_bytes: sum.disk_bytes + figures.state.disk_bytes,
+            expired_bytes: sum.expired_bytes + figures.state.expired_bytes,
+            reclaimed_bytes: sum.reclaimed_bytes + figures.state.reclaimed_bytes,
+        })
+    }
+
+    pub(crate) fn add_read(&self, rows: u64, skipped: u64) {
+        self.rows_read.fetch_add(rows, Ordering::Relaxed);
+        self.rows_skipped.fetch_add(skipped, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_written(&self, rows: u64) {
+        self.rows_written.fetch_add(rows, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_tick(&self) {
+        self.ticks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// MAX, the end of an input, is no time to show.
+    pub(crate) fn event_time_reached(&self, time_ms: i64) {
+        if time_ms != i64::MAX {
+            self.event_time_ms.fetch_max(time_ms, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn set_operator(&self, id: &OperatorId, worker: usize, figures: OperatorFigures) {
+        lock(&self.operators).insert((id.clone(), worker), figures);
+    }
+
+    pub(crate) fn sync_phase(&self, took: Duration) {
+        let mut checkpoints = lock(&self.checkpoints);
+        checkpoints.sync_max = checkpoints.sync_max.max(took);
+        checkpoints.sync_total += took;
+    }
+
+    pub(crate) fn checkpoint_completed(&self, completed: CompletedCheckpoint) {
+        let mut checkpoints = lock(&self.checkpoints);
+        checkpoints.completed += 1;
+        checkpoints.uploaded_bytes += completed.uploaded_bytes;
+        checkpoints.last = Some(completed);
+    }
+
+    pub(crate) fn checkpoint_failed(&self) {
+        lock(&self.checkpoints).failed += 1;
+    }
+}

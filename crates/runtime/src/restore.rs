@@ -1,0 +1,202 @@
+//! From a checkpoint to a job that goes on where it was: which checkpoint, whether it fits, and what each part gets of it.
+
+use crate::dataflow::Splits;
+use crate::graph::{JobGraph, Node, NodeId, NodeKind};
+use crate::job::{JobOptions, Restore};
+use crate::sink::{Committable, SinkJob};
+use crate::source::SourceSplit;
+use headpond_checkpoint::manifest::{Manifest, SplitState};
+use headpond_checkpoint::storage::open_checkpoint;
+use headpond_state::key_group::KEY_GROUP_HASH;
+use headpond_state::{CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The checkpoint a job starts from.
+#[derive(Debug, Clone)]
+pub struct Restoration {
+    /// Its manifest.
+    pub manifest: Manifest,
+    /// Newer checkpoints that are damaged, newest first, with what is wrong with them.
+    pub skipped: Vec<(CheckpointId, String)>,
+    /// Where its files are.
+    pub source: Arc<dyn CheckpointSource>,
+}
+
+impl Restoration {
+    /// The rows that sources had read at the checkpoint.
+    pub fn rows_read(&self) -> u64 {
+        self.manifest.sources.iter().flat_map(|source| &source.splits).map(|split| split.rows).sum()
+    }
+}
+
+const ANEW: &str = "run the query it was taken with, or start anew with `--restore none` (the output is then rebuilt from the beginning)";
+
+/// Finds the checkpoint to start from.
+pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
+    match (&options.restore, &options.checkpointing) {
+        (Restore::None, _) | (Restore::Latest, None) => Ok(None),
+        (Restore::Latest, Some(checkpointing)) => {
+            let recovered = checkpointing.storage.latest_verified().map_err(|error| match error.way_out() {
+                Some(_) => error,
+                None => error.hint("`headpond checkpoint verify` says what is damaged; `--restore none` starts anew"),
+            })?;
+            Ok(recovered.map(|recovered| Restoration {
+                manifest: recovered.manifest,
+                skipped: recovered.skipped,
+                source: checkpointing.storage.source(),
+            }))
+        }
+        (Restore::From(path), _) => {
+            let (storage, manifest) = open_checkpoint(path)?;
+            Ok(Some(Restoration { manifest, skipped: Vec::new(), source: storage.source() }))
+        }
+    }
+}
+
+/// Checks that the graph can go on from the checkpoint.
+pub(crate) fn check(graph: &JobGraph, options: &JobOptions, restored: &Restoration) -> Result<()> {
+    let manifest = &restored.manifest;
+    let incompatible =
+        |message: String| Error::incompatible(message).with(Context::Checkpoint, manifest.checkpoint).hint(ANEW);
+    if manifest.key_group_hash != KEY_GROUP_HASH {
+        return Err(incompatible(format!(
+            "the checkpoint's keys are dealt to key groups by `{}`, this version knows `{KEY_GROUP_HASH}`",
+            manifest.key_group_hash
+        )));
+    }
+    if options.parallelism > usize::from(manifest.max_parallelism.get()) {
+        return Err(incompatible(format!(
+            "the checkpoint has {} key groups, too few for {} workers",
+            manifest.max_parallelism.get(),
+            options.parallelism
+        )));
+    }
+    let known: BTreeSet<&OperatorId> = graph.nodes().map(|(_, node)| &node.id).collect();
+    if let Some(gone) = manifest.operators.iter().find(|operator| !known.contains(&operator.operator)) {
+        return Err(incompatible(format!(
+            "the checkpoint has the state of a {} that the job no longer has: {}",
+            gone.kind, gone.description
+        ))
+        .with(Context::Operator, &gone.operator));
+    }
+    if let Some(gone) = manifest.sources.iter().find(|source| !known.contains(&source.operator)) {
+        return Err(incompatible("the checkpoint has the position of a source that the job no longer has".to_owned())
+            .with(Context::Operator, &gone.operator));
+    }
+    if let Some(gone) =
+        manifest.sinks.iter().find(|sink| !known.contains(&sink.operator) && !sink.committables.is_empty())
+    {
+        return Err(incompatible("the checkpoint has output of a sink that the job no longer has".to_owned())
+            .with(Context::Operator, &gone.operator));
+    }
+    for (id, node) in graph.nodes() {
+        let stateful = matches!(node.kind, NodeKind::Keyed { .. });
+        if stateful && manifest.operator(&node.id).is_none() && reads_restored(graph, id, manifest) {
+            return Err(incompatible(format!(
+                "the checkpoint has no state for this operator ({}), which would start empty in the middle of its input",
+                node.description
+            ))
+            .with(Context::Operator, &node.id));
+        }
+    }
+    Ok(())
+}
+
+fn reads_restored(graph: &JobGraph, id: NodeId, manifest: &Manifest) -> bool {
+    let node = graph.node(id);
+    match &node.kind {
+        NodeKind::Source(_) => manifest.source(&node.id).is_some(),
+        other => other.inputs().into_iter().any(|input| reads_restored(graph, input, manifest)),
+    }
+}
+
+/// The splits of every source with their positions: those of the checkpoint in its order, then new ones.
+pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>) -> Result<Splits> {
+    let mut splits = Splits::new();
+    for (id, node) in graph.nodes() {
+        let NodeKind::Source(source) = &node.kind else { continue };
+        let found = source.source.splits().map_err(|error| error.with(Context::Operator, &node.id))?;
+        let before = restored.and_then(|restored| restored.manifest.source(&node.id));
+        let before: Vec<SplitState> = before.map(|before| before.splits.clone()).unwrap_or_default();
+        let known: BTreeSet<String> = before.iter().map(|state| state.id.clone()).collect();
+        let mut merged: Vec<(SourceSplit, SplitState)> =
+            before.into_iter().map(|state| (SourceSplit { id: state.id.clone() }, state)).collect();
+        merged.extend(found.into_iter().filter(|split| !known.contains(&split.id)).map(|split| {
+            let state = unread(&split);
+            (split, state)
+        }));
+        splits.insert(id.0, merged);
+    }
+    Ok(splits)
+}
+
+fn unread(split: &SourceSplit) -> SplitState {
+    SplitState {
+        id: split.id.clone(),
+        position: serde_json::Value::Null,
+        max_event_time_ms: None,
+        watermark_ms: None,
+        rows: 0,
+        skipped: 0,
+        finished: false,
+    }
+}
+
+/// Makes every sink's output what it was at the checkpoint: takes back what came later, publishes what belongs to it.
+pub(crate) fn sinks(
+    graph: &JobGraph,
+    options: &JobOptions,
+    job: &SinkJob,
+    restored: Option<&Restoration>,
+) -> Result<()> {
+    let committables = committables(restored)?;
+    for (_, node) in graph.nodes() {
+        let NodeKind::Sink { sink, .. } = &node.kind else { continue };
+        let located = |error: Error| error.with(Context::Operator, &node.id);
+        sink.check(job).map_err(located)?;
+        let Some(restored) = restored else {
+            sink.rewind(job, None).map_err(located)?;
+            continue;
+        };
+        let checkpoint = restored.manifest.checkpoint;
+        // A damaged newer checkpoint may have published its output; so may one the user chose to go behind.
+        let goes_back = !restored.skipped.is_empty() || matches!(options.restore, Restore::From(_));
+        if goes_back && !sink.can_rewind() && !options.allow_duplicates {
+            return Err(located(
+                Error::incompatible(format!(
+                    "the job goes back to checkpoint {checkpoint}, and this sink cannot take back what it has published since"
+                ))
+                .hint("`--allow-duplicates` accepts that rows are published again"),
+            ));
+        }
+        sink.rewind(job, Some(checkpoint)).map_err(located)?;
+        if let Some(committables) = committables.get(&node.id) {
+            sink.commit(job, checkpoint, committables).map_err(located)?;
+        }
+    }
+    Ok(())
+}
+
+fn committables(restored: Option<&Restoration>) -> Result<BTreeMap<OperatorId, Vec<Committable>>> {
+    let mut committables = BTreeMap::new();
+    for sink in restored.iter().flat_map(|restored| &restored.manifest.sinks) {
+        let parsed = sink.committables.iter().map(|value| serde_json::from_value(value.clone()));
+        let parsed: Vec<Committable> = parsed.collect::<Result<_, _>>().map_err(|error| {
+            Error::corrupt("a committable is not readable").with(Context::Operator, &sink.operator).because(error)
+        })?;
+        committables.insert(sink.operator.clone(), parsed);
+    }
+    Ok(committables)
+}
+
+/// The kind and description of a node in a manifest.
+pub(crate) fn kind_of(node: &Node) -> String {
+    let mut parts = node.id.as_str().rsplit('/');
+    let last = parts.next().unwrap_or_default();
+    match parts.next() {
+        // `<sink table>/<operator kind>/<ordinal>`
+        Some(kind) if last.chars().all(|digit| digit.is_ascii_digit()) => kind.to_owned(),
+        _ => last.to_owned(),
+    }
+}

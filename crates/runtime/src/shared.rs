@@ -1,0 +1,100 @@
+//! What the threads of one process share: the first failure, the wish to stop, and what people look at.
+
+use crate::metrics::JobMetrics;
+use headpond_state::Error;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use timely::scheduling::activate::SyncActivator;
+
+/// Shared by the workers, readers and I/O threads of one process.
+#[derive(Debug, Default)]
+pub(crate) struct Shared {
+    failure: Mutex<Option<Error>>,
+    failed: AtomicBool,
+    finished: AtomicBool,
+    pub(crate) control: JobControl,
+    pub(crate) metrics: Arc<JobMetrics>,
+}
+
+impl Shared {
+    pub(crate) fn new(control: JobControl, metrics: Arc<JobMetrics>) -> Self {
+        Shared {
+            failure: Mutex::new(None),
+            failed: AtomicBool::new(false),
+            finished: AtomicBool::new(false),
+            control,
+            metrics,
+        }
+    }
+
+    /// Records the first failure and makes every worker leave its loop.
+    pub(crate) fn fail(&self, error: Error) {
+        tracing::debug!(?error, "the job fails");
+        lock(&self.failure).get_or_insert(error);
+        self.failed.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// All input was read and all output published.
+    pub(crate) fn finish(&self) {
+        self.finished.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_finished(&self) -> bool {
+        self.finished.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn take_failure(&self) -> Option<Error> {
+        lock(&self.failure).take()
+    }
+}
+
+/// A handle by which other threads (a signal's, a progress display's) reach a running job.
+#[derive(Debug, Clone, Default)]
+pub struct JobControl(Arc<ControlInner>);
+
+#[derive(Default)]
+struct ControlInner {
+    stop: AtomicBool,
+    waker: Mutex<Option<SyncActivator>>,
+}
+
+impl fmt::Debug for ControlInner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ControlInner").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+impl JobControl {
+    /// A handle for a job to come.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks the job to take a last checkpoint and stop.
+    pub fn stop(&self) {
+        self.0.stop.store(true, Ordering::Release);
+        if let Some(waker) = lock(&self.0.waker).as_ref() {
+            // A job that has already ended has no one to wake.
+            let _ = waker.activate();
+        }
+    }
+
+    /// Whether the job was asked to stop.
+    pub fn is_stopping(&self) -> bool {
+        self.0.stop.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn wake_by(&self, waker: SyncActivator) {
+        *lock(&self.0.waker) = Some(waker);
+    }
+}
+
+/// The guard of a mutex whose data stay valid when a thread panicked while it held it.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,95 @@
+//! Sources: where rows come from, split by split, each from a position on.
+//!
+//! A source is cut into *splits* (a file, a partition), each read in order by one reader thread. A reader gives batches and,
+//! with each, the *position* just behind it: any JSON value from which the split can be opened again to give exactly the
+//! rows that follow. Positions at a checkpoint's cut are kept in its manifest.
+
+use arrow_array::{Int64Array, RecordBatch};
+use arrow_schema::SchemaRef;
+use headpond_state::Result;
+use serde_json::Value;
+use std::fmt::Debug;
+use std::sync::Arc;
+
+/// A source of rows. A third party's source implements this and [`SplitReader`].
+///
+/// # Contract
+/// - [`splits`](Self::splits) is called once per run, on worker 0's thread; ids are unique and stable across runs.
+/// - Opening a split at a position gives exactly the rows behind it, in the same order, every time.
+pub trait Source: Debug + Send + Sync {
+    /// The columns of every batch.
+    fn schema(&self) -> SchemaRef;
+
+    /// Whether the source ends.
+    fn is_bounded(&self) -> bool;
+
+    /// The splits as of now, in the order in which a single reader should take them.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is nothing to read: it names the path and the way out.
+    fn splits(&self) -> Result<Vec<SourceSplit>>;
+
+    /// Opens a split at its beginning or behind a position given earlier.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a split that is gone, [`Incompatible`](headpond_state::ErrorKind::Incompatible)
+    /// for one that is no longer what the position was taken in (a shorter file).
+    fn open(
+        &self,
+        split: &SourceSplit,
+        position: Option<&Value>,
+        reader: &ReaderContext,
+    ) -> Result<Box<dyn SplitReader>>;
+}
+
+/// Which of the source's readers opens a split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReaderContext {
+    /// The reader's index.
+    pub subtask: usize,
+    /// The number of readers that have a split to read: a rate limit of the source is divided by it.
+    pub readers: usize,
+}
+
+/// A part of a source that is read in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceSplit {
+    /// Its identity, unique within the source and stable across runs: a path, a partition.
+    pub id: String,
+}
+
+/// Reads one split on a thread of its own.
+pub trait SplitReader: Debug + Send {
+    /// The next rows, at most `max_rows` of them; `None` at the end. Returns within about 100 ms, with an empty batch when there
+    /// is nothing to read yet (a paced or unbounded source), so that a stopping job need not wait.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a row that does not parse, with path, line, column and text.
+    fn next(&mut self, max_rows: usize) -> Result<Option<ReadBatch>>;
+}
+
+/// What a reader gives.
+#[derive(Debug, Clone)]
+pub struct ReadBatch {
+    /// The rows.
+    pub rows: RecordBatch,
+    /// The position behind the last of them.
+    pub position: Value,
+    /// Malformed rows that were left out in this batch, as the table's options allow.
+    pub skipped: u64,
+}
+
+/// Computes the watermark a source's rows imply: one per worker.
+pub trait WatermarkStrategy: Debug + Send {
+    /// For each row the watermark (milliseconds since the epoch) that holds once it was seen; NULL where the row says nothing.
+    fn watermarks(&mut self, rows: &RecordBatch) -> Result<Int64Array>;
+}
+
+/// Makes a [`WatermarkStrategy`] for a worker.
+pub type WatermarkFactory = Arc<dyn Fn() -> Result<Box<dyn WatermarkStrategy>> + Send + Sync>;
+
+/// The hidden last column of a source's rows when [`SourceNode::row_watermark`](crate::graph::SourceNode::row_watermark) is
+/// set: `Int64`, the watermark of the row's split just before the row, in milliseconds (`i64::MIN` for none yet). A
+/// row is late for a window whose last millisecond it is not beyond; judged by the row's place in its split, lateness
+/// does not depend on timing.
+pub const ROW_WATERMARK_COLUMN: &str = "$row_watermark";

@@ -1,0 +1,131 @@
+//! Jobs from beginning to end: totals, windows, restarts, rescaling, failures.
+
+mod support;
+
+use headpond_runtime::*;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use support::*;
+
+#[test]
+fn totals_are_right_with_any_number_of_workers_in_threads_and_over_serialized_channels() {
+    for (parallelism, serialized_channels) in [(1, false), (2, false), (4, false), (2, true), (3, true)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let sink = Collected::default();
+        let options = JobOptions { serialized_channels, ..options(dir.path(), parallelism) };
+        let ending = run(totals(Numbers::new(3, 50_000, 1000), None, &sink), options).expect("the job runs");
+        assert_eq!(ending, Ending::Finished);
+        assert_eq!(
+            sink.current(),
+            expected(3, 50_000, 1000),
+            "{parallelism} workers, serialized {serialized_channels}"
+        );
+    }
+}
+
+#[test]
+fn a_job_without_checkpoints_publishes_once_at_its_end() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    run(totals(Numbers::new(1, 1000, 10), None, &sink), options(dir.path(), 2)).expect("the job runs");
+    assert_eq!(sink.commits.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_finished_job_says_so_and_is_not_run_again() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    run(totals(Numbers::new(1, 1000, 10), None, &sink), checkpointed(dir.path(), 1)).expect("the job runs");
+    let before = sink.changes();
+    let job = Job::prepare(totals(Numbers::new(1, 1000, 10), None, &sink), checkpointed(dir.path(), 1));
+    let job = job.expect("the job can be prepared");
+    assert!(job.is_finished());
+    assert_eq!(job.run(JobControl::new(), Arc::default()).expect("nothing to do"), Ending::Finished);
+    assert_eq!(sink.changes(), before);
+}
+
+#[test]
+fn a_job_that_failed_goes_on_from_its_last_checkpoint_with_other_workers() {
+    for (before, after) in [(1, 1), (2, 3), (4, 2)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let sink = Collected::default();
+        let fails_after = sink.commits.clone();
+        let failing = Numbers { fails_at: 120_000, fails_after, ..Numbers::new(2, 200_000, 777) };
+        let error = run(totals(failing, None, &sink), checkpointed(dir.path(), before)).expect_err("planted");
+        assert_eq!(error.kind(), ErrorKind::Invalid, "{error:?}");
+        let job = Job::prepare(totals(Numbers::new(2, 200_000, 777), None, &sink), checkpointed(dir.path(), after));
+        let job = job.expect("the job can be prepared");
+        let restored = job.restoration().expect("there is a checkpoint");
+        assert!(restored.rows_read() > 0 && restored.rows_read() <= 240_000);
+        job.run(JobControl::new(), Arc::default()).expect("the job runs");
+        assert_eq!(sink.current(), expected(2, 200_000, 777), "{before} then {after} workers");
+    }
+}
+
+#[test]
+fn a_stopped_job_takes_a_checkpoint_and_closes_no_window() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    let endless = Numbers { unbounded: true, ..Numbers::new(1, 10_000, 10) };
+    let control = JobControl::new();
+    let metrics = Arc::new(JobMetrics::default());
+    let job = Job::prepare(totals(endless, Some(4000), &sink), checkpointed(dir.path(), 2)).expect("prepared");
+    let ending = std::thread::scope(|scope| {
+        let running = scope.spawn(|| job.run(control.clone(), metrics.clone()));
+        while metrics.rows_read() < 10_000 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        control.stop();
+        running.join().expect("no panic")
+    });
+    assert_eq!(ending.expect("the job stops"), Ending::Stopped);
+    assert_eq!(sink.changes().len(), 20, "two of three windows have closed");
+    run(totals(Numbers::new(1, 10_000, 10), Some(4000), &sink), checkpointed(dir.path(), 1)).expect("the job runs");
+    assert_eq!(sink.changes().len(), 30, "the end closes the third");
+    assert_eq!(sink.changes().iter().map(|(_, row)| row[1]).sum::<i64>(), 10_000);
+}
+
+#[test]
+fn one_tick_that_closes_very_many_windows_reaches_the_sink_in_pieces() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    let graph = totals(Numbers::new(1, 300_000, 300_000), Some(1_000_000), &sink);
+    run(graph, options(dir.path(), 1)).expect("the job runs");
+    assert_eq!(sink.changes().len(), 300_000);
+    assert!(sink.largest_call.load(Ordering::SeqCst) <= 65_536);
+}
+
+#[test]
+fn a_changed_graph_that_does_not_match_its_checkpoint_is_refused_by_name() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    let failing = Numbers { fails_at: 50_000, fails_after: sink.commits.clone(), ..Numbers::new(1, 80_000, 7) };
+    run(totals(failing, None, &sink), checkpointed(dir.path(), 1)).expect_err("planted");
+    let source = Numbers::new(1, 80_000, 7);
+    let mut graph = JobGraph::new();
+    let input = graph.add(Node {
+        id: headpond_state::OperatorId::new("out/source/0"),
+        description: "numbers".to_owned(),
+        schema: schema(&["k", "v", "ts"]),
+        kind: NodeKind::Source(SourceNode { source: Arc::new(source), watermarks: None, row_watermark: false }),
+    });
+    graph.add(Node {
+        id: headpond_state::OperatorId::new("out/sink/0"),
+        description: "collected".to_owned(),
+        schema: schema(&["k", "v", "ts"]),
+        kind: NodeKind::Sink { input, key: None, sink: Arc::new(sink.clone()) },
+    });
+    let error = Job::prepare(graph, checkpointed(dir.path(), 1)).expect_err("the operator is gone");
+    assert_eq!(error.kind(), ErrorKind::Incompatible);
+    assert!(error.to_string().contains("out/totals/0"), "{error}");
+    assert!(error.way_out().is_some());
+}
+
+#[test]
+fn too_many_workers_for_the_key_groups_are_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    let error = Job::prepare(totals(Numbers::new(1, 10, 2), None, &sink), options(dir.path(), 129)).expect_err("129");
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+}
