@@ -4,7 +4,7 @@ use crate::batch::ChangeBatch;
 use crate::datum::{datum_at, field_type};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
-use arrow_array::{Array, UInt32Array};
+use arrow_array::{Array, BooleanArray, StringArray, UInt32Array};
 use arrow_schema::{DataType, Schema, TimeUnit};
 use headpond_state::encoding::{
     KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,
@@ -147,17 +147,17 @@ impl KeyEncoder {
     /// [`Internal`](headpond_state::ErrorKind::Internal) when the rows are of another schema.
     pub fn encode(&self, changes: &ChangeBatch) -> Result<Keys> {
         let rows = changes.rows();
-        let columns: Vec<(&dyn Array, &FieldType)> =
-            self.columns.iter().map(|(column, ty)| (rows.column(*column).as_ref(), ty)).collect();
+        let columns: Vec<Component<'_>> =
+            self.columns.iter().map(|(column, ty)| Component::new(rows.column(*column).as_ref(), ty)).collect();
         let mut keys = Keys::new(self.max_parallelism);
         keys.ends.reserve(rows.num_rows());
         keys.bytes.reserve(rows.num_rows() * (self.max_parallelism.prefix_len() + 9 * self.columns.len()));
         let prefix = self.max_parallelism.prefix_len();
         for row in 0..rows.num_rows() {
             let start = keys.bytes.len();
-            keys.bytes.resize(start + prefix, 0);
-            for (array, ty) in &columns {
-                encode_component(*array, ty, row, &mut keys.bytes)?;
+            keys.bytes.extend_from_slice(&[0; 2][..prefix]);
+            for column in &columns {
+                column.encode(row, &mut keys.bytes)?;
             }
             let group = self.max_parallelism.key_group(&keys.bytes[start + prefix..]).0.to_be_bytes();
             keys.bytes[start..start + prefix].copy_from_slice(&group[2 - prefix..]);
@@ -167,27 +167,61 @@ impl KeyEncoder {
     }
 }
 
-#[inline]
-fn encode_component(array: &dyn Array, ty: &FieldType, row: usize, out: &mut Vec<u8>) -> Result<()> {
-    if ty.nullable {
-        if array.is_null(row) {
-            put_null(out);
-            return Ok(());
-        }
-        put_present(out);
+/// A key column of one batch, its type resolved once and not for every row.
+#[derive(Debug)]
+struct Component<'a> {
+    values: Values<'a>,
+    /// What says which rows are NULL, for a nullable column.
+    nullable: Option<&'a dyn Array>,
+}
+
+#[derive(Debug)]
+enum Values<'a> {
+    Bool(&'a BooleanArray),
+    Int32(&'a [i32]),
+    Int64(&'a [i64]),
+    Float64(&'a [f64]),
+    Decimal(&'a [i128]),
+    Utf8(&'a StringArray),
+    Other(&'a dyn Array, FieldType),
+}
+
+impl<'a> Component<'a> {
+    fn new(array: &'a dyn Array, ty: &FieldType) -> Self {
+        let values = match array.data_type() {
+            DataType::Boolean => Values::Bool(array.as_boolean()),
+            DataType::Int32 => Values::Int32(array.as_primitive::<Int32Type>().values()),
+            DataType::Date32 => Values::Int32(array.as_primitive::<Date32Type>().values()),
+            DataType::Int64 => Values::Int64(array.as_primitive::<Int64Type>().values()),
+            DataType::Timestamp(TimeUnit::Millisecond, _) => {
+                Values::Int64(array.as_primitive::<TimestampMillisecondType>().values())
+            }
+            DataType::Float64 => Values::Float64(array.as_primitive::<Float64Type>().values()),
+            DataType::Decimal128(_, _) => Values::Decimal(array.as_primitive::<Decimal128Type>().values()),
+            DataType::Utf8 => Values::Utf8(array.as_string()),
+            _ => Values::Other(array, FieldType { kind: ty.kind.clone(), nullable: false }),
+        };
+        Component { values, nullable: ty.nullable.then_some(array) }
     }
-    match array.data_type() {
-        DataType::Int64 => put_i64(array.as_primitive::<Int64Type>().value(row), out),
-        DataType::Int32 => put_i32(array.as_primitive::<Int32Type>().value(row), out),
-        DataType::Utf8 => put_str(array.as_string::<i32>().value(row), out),
-        DataType::Timestamp(TimeUnit::Millisecond, _) => {
-            put_i64(array.as_primitive::<TimestampMillisecondType>().value(row), out);
+
+    #[inline]
+    fn encode(&self, row: usize, out: &mut Vec<u8>) -> Result<()> {
+        if let Some(nulls) = self.nullable {
+            if nulls.null_count() > 0 && nulls.is_null(row) {
+                put_null(out);
+                return Ok(());
+            }
+            put_present(out);
         }
-        DataType::Date32 => put_i32(array.as_primitive::<Date32Type>().value(row), out),
-        DataType::Boolean => put_bool(array.as_boolean().value(row), out),
-        DataType::Float64 => put_f64(array.as_primitive::<Float64Type>().value(row), out),
-        DataType::Decimal128(_, _) => put_decimal(array.as_primitive::<Decimal128Type>().value(row), out),
-        _ => put_datum(&FieldType { kind: ty.kind.clone(), nullable: false }, &datum_at(array, row)?, out)?,
+        match &self.values {
+            Values::Bool(values) => put_bool(values.value(row), out),
+            Values::Int32(values) => put_i32(values[row], out),
+            Values::Int64(values) => put_i64(values[row], out),
+            Values::Float64(values) => put_f64(values[row], out),
+            Values::Decimal(values) => put_decimal(values[row], out),
+            Values::Utf8(values) => put_str(values.value(row), out),
+            Values::Other(array, ty) => put_datum(ty, &datum_at(*array, row)?, out)?,
+        }
+        Ok(())
     }
-    Ok(())
 }

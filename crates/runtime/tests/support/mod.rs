@@ -1,5 +1,5 @@
 //! A source, an operator and a sink small enough to reason about, for tests of the runtime.
-#![allow(dead_code, reason = "each test file uses a part of it")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
@@ -263,10 +263,13 @@ fn changes(out: &[(ChangeKind, i64, (i64, i64))]) -> Result<ChangeBatch> {
 /// A change as a sink saw it.
 pub type Change = (u8, Vec<i64>);
 
+/// Changes by checkpoint and worker.
+type Published = BTreeMap<(u64, usize), Vec<Change>>;
+
 /// Publishes changes checkpoint by checkpoint, exactly once, in memory that outlives a job.
 #[derive(Debug, Clone, Default)]
 pub struct Collected {
-    published: Arc<Mutex<BTreeMap<(u64, usize), Vec<Change>>>>,
+    published: Arc<Mutex<Published>>,
     pub commits: Arc<AtomicU64>,
     /// The greatest number of rows a writer got in one call.
     pub largest_call: Arc<AtomicU64>,
