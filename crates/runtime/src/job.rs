@@ -3,6 +3,7 @@
 use crate::checkpointing::Checkpointing;
 use crate::dataflow::{self, Plan};
 use crate::graph::{JobGraph, NodeKind};
+use crate::in_flight::Exchanges;
 use crate::metrics::JobMetrics;
 use crate::restore::{self, Restoration};
 use crate::shared::{JobControl, Shared};
@@ -131,7 +132,8 @@ impl Job {
         };
         let shared = Arc::new(Shared::new(JobControl::new(), Arc::default()));
         let io = Arc::new(IoThreads::start(IO_THREADS)?);
-        Ok(Job { plan: Plan { graph, options, sink_job, restored, splits, first_checkpoint, shared, io } })
+        let exchanges = Exchanges::new(&graph, options.parallelism);
+        Ok(Job { plan: Plan { graph, options, sink_job, restored, splits, exchanges, first_checkpoint, shared, io } })
     }
 
     /// The checkpoint the job starts from, if there is one.

@@ -7,6 +7,7 @@ mod coordinator;
 mod dataflow;
 pub mod datum;
 pub mod graph;
+mod in_flight;
 pub mod job;
 pub mod key;
 mod message;

@@ -4,6 +4,7 @@
 //! one each, and a watermark, which everyone downstream must get, is sent as one message per worker.
 
 use crate::batch::{ChangeBatch, arrow_error};
+use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
 use arrow_array::{RecordBatch, UInt8Array, UInt32Array};
 use headpond_state::{Error, MaxParallelism, Result};
@@ -68,6 +69,12 @@ impl Messages {
         self.messages.drain(..)
     }
 
+    /// The rows that were exchanged by key.
+    pub(crate) fn keyed_rows(&self) -> usize {
+        let keyed = self.messages.iter().filter(|message| matches!(message, Message::Keyed(_)));
+        keyed.map(Message::record_count).sum()
+    }
+
     fn encoded(&self) -> &[u8] {
         self.encoded.get_or_init(|| {
             let mut bytes = Vec::new();
@@ -89,13 +96,15 @@ impl Accountable for Messages {
 /// Exchanges keyed rows by key group and everything addressed by its address.
 pub(crate) fn by_key_group(
     max_parallelism: MaxParallelism,
+    in_flight: Option<InFlight>,
 ) -> DistributorPact<impl FnOnce(usize) -> KeyGroupDistributor> {
-    DistributorPact(move |peers| KeyGroupDistributor { max_parallelism, rows: vec![Vec::new(); peers] })
+    DistributorPact(move |peers| KeyGroupDistributor { max_parallelism, in_flight, rows: vec![Vec::new(); peers] })
 }
 
 #[derive(Debug)]
 pub(crate) struct KeyGroupDistributor {
     max_parallelism: MaxParallelism,
+    in_flight: Option<InFlight>,
     rows: Vec<Vec<u32>>,
 }
 
@@ -137,8 +146,11 @@ impl Distributor<Messages> for KeyGroupDistributor {
                 Message::Rows(_) | Message::Damaged(_) => targets[0].push(message),
             }
         }
-        for (target, pusher) in targets.iter_mut().zip(pushers) {
+        for (index, (target, pusher)) in targets.iter_mut().zip(pushers).enumerate() {
             if !target.messages.is_empty() {
+                if let Some(in_flight) = &self.in_flight {
+                    in_flight.sent(index, target.keyed_rows());
+                }
                 Envelope::push_at(target, stamp.clone(), pusher);
             }
         }

@@ -6,6 +6,7 @@ use super::task::{Task, TaskIo};
 use super::ticks::{Tick, Ticks};
 use crate::batch::{ChangeBatch, arrow_error};
 use crate::control::{Control, Cut, Report, ReportBody};
+use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
 use crate::message::{Message, Messages, Watermark};
 use crate::metrics::OperatorFigures;
@@ -141,6 +142,8 @@ pub(super) struct KeyedTask {
     event_time: EventTime,
     counters: Counters,
     output: Output,
+    /// The exchanges that take the output.
+    behind: Vec<InFlight>,
     phase: Phase,
     sent_watermark_ms: i64,
     figures_at: Option<Instant>,
@@ -173,6 +176,7 @@ impl KeyedTask {
     ) -> Self {
         let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
         let peers = plan.options.parallelism;
+        let behind = plan.exchanges.behind(&plan.graph, node);
         KeyedTask {
             plan,
             node,
@@ -183,6 +187,7 @@ impl KeyedTask {
             event_time: EventTime::new(inputs, peers, restored_ms),
             counters,
             output: Output::default(),
+            behind,
             phase: Phase::Fresh,
             sent_watermark_ms: i64::MIN,
             figures_at: None,
@@ -196,6 +201,10 @@ impl KeyedTask {
             let Some(control) = &tick.control else { return Ok(Progress::More) };
             self.state.apply_control(control)?;
             self.phase = Phase::Rows;
+        }
+        if self.behind.iter().any(InFlight::is_congested) {
+            io.activate_later();
+            return Ok(Progress::More);
         }
         loop {
             match self.phase {

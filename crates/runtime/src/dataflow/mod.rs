@@ -17,6 +17,7 @@ pub(crate) use sink::SinkPart;
 
 use crate::control::Report;
 use crate::graph::{JobGraph, NodeId, NodeKind};
+use crate::in_flight::Exchanges;
 use crate::job::JobOptions;
 use crate::key::KeyEncoder;
 use crate::message::Messages;
@@ -48,6 +49,7 @@ pub(crate) struct Plan {
     pub(crate) sink_job: SinkJob,
     pub(crate) restored: Option<Restoration>,
     pub(crate) splits: Splits,
+    pub(crate) exchanges: Exchanges,
     /// The number of the first checkpoint of this run.
     pub(crate) first_checkpoint: u64,
     pub(crate) shared: Arc<Shared>,
@@ -87,8 +89,11 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
                 continue;
             }
             NodeKind::Keyed { inputs, operator } => {
-                let inputs: Vec<_> =
-                    inputs.iter().map(|from| keyed_input(plan, input(&from.node), from.node, &from.key)).collect();
+                let inputs: Vec<_> = inputs
+                    .iter()
+                    .enumerate()
+                    .map(|(at, from)| keyed_input(plan, input(&from.node), from.node, &from.key, (index, at)))
+                    .collect();
                 let count = inputs.len();
                 let open = |activator| open_keyed(plan, index, worker, count, operator.as_ref(), activator);
                 build_task(
@@ -103,8 +108,8 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
             }
             NodeKind::Sink { input: from, key, sink } => {
                 let inputs = vec![match key {
-                    Some(key) => keyed_input(plan, input(from), *from, key),
-                    None => TaskInput { stream: input(from), by_key: false },
+                    Some(key) => keyed_input(plan, input(from), *from, key, (index, 0)),
+                    None => TaskInput { stream: input(from), by_key: false, in_flight: None },
                 }];
                 let open = |activator| open_sink(plan, index, worker, sink.as_ref(), activator);
                 build_task(
@@ -134,13 +139,18 @@ fn keyed_input<'scope>(
     stream: Stream<'scope, u64, Messages>,
     from: NodeId,
     key: &[usize],
+    (to, at): (usize, usize),
 ) -> TaskInput<'scope> {
     let schema = &plan.graph.node(from).schema;
+    let in_flight = plan.exchanges.of_input(to, at).cloned();
     match KeyEncoder::new(schema, key, plan.options.max_parallelism) {
-        Ok(encoder) => TaskInput { stream: stateless::with_keys(stream, encoder, plan.shared.clone()), by_key: true },
+        Ok(encoder) => {
+            let stream = stateless::with_keys(stream, encoder, plan.shared.clone());
+            TaskInput { stream, by_key: true, in_flight }
+        }
         Err(error) => {
             plan.shared.fail(error.with(Context::Operator, &plan.graph.node(from).id));
-            TaskInput { stream, by_key: true }
+            TaskInput { stream, by_key: true, in_flight }
         }
     }
 }

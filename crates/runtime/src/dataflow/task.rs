@@ -2,16 +2,21 @@
 
 use super::ticks::{Tick, Ticks};
 use crate::control::{Control, Report};
+use crate::in_flight::InFlight;
 use crate::message::{Messages, by_key_group};
 use crate::shared::Shared;
 use headpond_state::{MaxParallelism, Result};
 use std::sync::Arc;
+use std::time::Duration;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::channels::pushers::OutputSession;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::dataflow::operators::{Capability, InputCapability};
 use timely::dataflow::{Scope, Stream};
 use timely::scheduling::activate::{Activator, SyncActivator};
+
+/// How long an operator waits for a congested exchange.
+const CATCH_UP: Duration = Duration::from_millis(1);
 
 /// A control message with the worker it is for.
 pub(super) type Addressed = Vec<(usize, Control)>;
@@ -54,6 +59,11 @@ impl TaskIo<'_> {
     pub(super) fn activate_again(&self) {
         self.activator.activate();
     }
+
+    /// Asks for another activation in a moment, when those behind have had time to catch up.
+    pub(super) fn activate_later(&self) {
+        self.activator.activate_after(CATCH_UP);
+    }
 }
 
 /// An input of a task.
@@ -61,6 +71,8 @@ pub(super) struct TaskInput<'scope> {
     pub(super) stream: Stream<'scope, u64, Messages>,
     /// Whether rows go to the owners of their keys; else they stay on their worker.
     pub(super) by_key: bool,
+    /// The count of the rows that are under way, where rows go to other workers.
+    pub(super) in_flight: Option<InFlight>,
 }
 
 type Receive = Box<dyn FnMut(&mut dyn FnMut(InputCapability<u64>, &mut Messages))>;
@@ -76,14 +88,23 @@ pub(super) fn build_task<'scope>(
     inputs: Vec<TaskInput<'scope>>,
     open: impl FnOnce(SyncActivator) -> Result<Box<dyn Task>>,
 ) -> (Stream<'scope, u64, Messages>, Stream<'scope, u64, Vec<Report>>) {
+    let worker = scope.index();
     let mut builder = OperatorBuilder::new(name.to_owned(), scope);
     let mut control = builder.new_input(control, Exchange::new(|addressed: &(usize, Control)| addressed.0 as u64));
     let mut inputs: Vec<Receive> = inputs
         .into_iter()
         .map(|input| -> Receive {
             if input.by_key {
-                let mut handle = builder.new_input(input.stream, by_key_group(max_parallelism));
-                Box::new(move |receive| handle.for_each(&mut *receive))
+                let pact = by_key_group(max_parallelism, input.in_flight.clone());
+                let mut handle = builder.new_input(input.stream, pact);
+                Box::new(move |receive| {
+                    handle.for_each(|capability, messages| {
+                        if let Some(in_flight) = &input.in_flight {
+                            in_flight.received(worker, messages.keyed_rows());
+                        }
+                        receive(capability, messages);
+                    });
+                })
             } else {
                 let mut handle = builder.new_input(input.stream, Pipeline);
                 Box::new(move |receive| handle.for_each(&mut *receive))
