@@ -1,0 +1,236 @@
+//! One key group of a point state.
+
+use super::entries::{Entries, Slot};
+use super::page::LARGE_OVERHEAD;
+use crate::bounds::Bounds;
+use crate::budget::{Account, Growth};
+use hashbrown::HashTable;
+use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
+use std::sync::Arc;
+use xxhash_rust::xxh3::xxh3_64;
+
+/// Dead bytes below which a shard is not rewritten.
+const DEAD_MIN: usize = 1024;
+
+/// Bytes of the index for each entry, just after it has grown.
+const INDEX_BYTES_PER_ENTRY: usize = 10;
+
+/// A hash table over packed entries.
+#[derive(Debug, Default)]
+pub(crate) struct PointShard {
+    index: HashTable<Slot>,
+    /// Bytes of the index that are charged.
+    index_bytes: usize,
+    entries: Arc<Entries>,
+    /// Bytes of living and of dead entries in pages.
+    live: usize,
+    dead: usize,
+}
+
+impl PointShard {
+    /// The hash the calls below want.
+    #[inline]
+    pub(crate) fn hash(key: &[u8]) -> u64 {
+        xxh3_64(key)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.index.len()
+    }
+
+    #[inline]
+    fn find(&self, hash: u64, key: &[u8]) -> Option<Slot> {
+        self.index.find(hash, |slot| self.entries.key(*slot) == key).copied()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, hash: u64, key: &[u8]) -> Option<&[u8]> {
+        self.find(hash, key).map(|slot| self.entries.get(slot).1)
+    }
+
+    /// Where the entry with this hash probably is: brings the table's part of a lookup into the cache.
+    #[inline]
+    pub(crate) fn probe(&self, hash: u64) -> Probe {
+        Probe(self.index.iter_hash(hash).next().copied())
+    }
+
+    /// Brings the probed entry into the cache.
+    #[inline]
+    pub(crate) fn touch(&self, probe: Probe) -> u8 {
+        probe.0.map_or(0, |slot| self.entries.touch(slot))
+    }
+
+    /// The value of `key`, probably at `probe`.
+    #[inline]
+    pub(crate) fn get_probed(&self, probe: Probe, hash: u64, key: &[u8]) -> Option<&[u8]> {
+        let slot = probe.0?;
+        let (found, value) = self.entries.get(slot);
+        if found == key { Some(value) } else { self.get(hash, key) }
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, hash: u64, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
+        let Some(slot) = self.find(hash, key) else { return self.insert(hash, key, value, account) };
+        let entries = Arc::make_mut(&mut self.entries);
+        if entries.overwrite(slot, value) {
+            return Ok(());
+        }
+        check_room(entries)?;
+        let moved = entries.append(key, value, account);
+        let left = entries.kill(slot);
+        self.dead += left;
+        self.live = self.live + packed_size(key, value.len()) - left;
+        if let Some(place) = self.index.find_mut(hash, |found| *found == slot) {
+            *place = moved;
+        }
+        self.compact_if_worth(account);
+        Ok(())
+    }
+
+    fn insert(&mut self, hash: u64, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
+        let entries = Arc::make_mut(&mut self.entries);
+        check_room(entries)?;
+        let slot = entries.append(key, value, account);
+        self.live += packed_size(key, value.len());
+        let entries = &self.entries;
+        self.index.insert_unique(hash, slot, |slot| Self::hash(entries.key(*slot)));
+        self.charge_index(account);
+        Ok(())
+    }
+
+    pub(crate) fn merge(
+        &mut self,
+        hash: u64,
+        (key, operand): (&[u8], &[u8]),
+        operator: MergeOperator,
+        scratch: &mut Vec<u8>,
+        account: &Arc<Account>,
+    ) -> Result<()> {
+        scratch.clear();
+        if let Some(slot) = self.find(hash, key) {
+            if Arc::make_mut(&mut self.entries).update_large(slot, |value| operator.fold(value, operand)) {
+                return Ok(());
+            }
+            scratch.extend_from_slice(self.entries.get(slot).1);
+        }
+        operator.fold(scratch, operand);
+        self.put(hash, key, scratch, account)
+    }
+
+    pub(crate) fn delete(&mut self, hash: u64, key: &[u8], account: &Arc<Account>) {
+        let entries = &self.entries;
+        let Ok(found) = self.index.find_entry(hash, |slot| entries.key(*slot) == key) else { return };
+        let (slot, _) = found.remove();
+        let left = Arc::make_mut(&mut self.entries).kill(slot);
+        self.dead += left;
+        self.live -= left;
+        if self.index.is_empty() {
+            self.clear(account);
+        } else {
+            self.compact_if_worth(account);
+        }
+    }
+
+    pub(crate) fn delete_range(&mut self, bounds: &Bounds<'_>, account: &Arc<Account>) {
+        let within: Vec<_> =
+            self.index.iter().map(|slot| self.entries.key(*slot)).filter(|key| bounds.contains(key)).collect();
+        if within.len() == self.index.len() {
+            self.clear(account);
+            return;
+        }
+        let keys: Vec<Vec<u8>> = within.into_iter().map(<[u8]>::to_vec).collect();
+        keys.iter().for_each(|key| self.delete(Self::hash(key), key, account));
+    }
+
+    pub(crate) fn clear(&mut self, account: &Arc<Account>) {
+        account.credit(self.index_bytes);
+        *self = PointShard::default();
+    }
+
+    /// Visits the entries within `bounds` in order, as long as `left` lasts.
+    pub(crate) fn scan(&self, bounds: &Bounds<'_>, left: &mut usize, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Flow {
+        let mut within: Vec<_> =
+            self.index.iter().map(|slot| self.entries.get(*slot)).filter(|(key, _)| bounds.contains(key)).collect();
+        if *left < within.len() {
+            // Sorting only what will be visited keeps a scan in many small parts from sorting everything each time.
+            within.select_nth_unstable_by_key(*left, |(key, _)| *key);
+            within.truncate(*left);
+        }
+        within.sort_unstable_by_key(|(key, _)| *key);
+        *left -= within.len();
+        for (key, value) in within {
+            if visit(Entry { key, value }) == Flow::Stop {
+                return Flow::Stop;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// What a snapshot keeps.
+    pub(crate) fn freeze(&self) -> Arc<Entries> {
+        Arc::clone(&self.entries)
+    }
+
+    /// What putting `value_len` bytes at `key` adds.
+    pub(crate) fn growth(&self, hash: u64, key: &[u8], value_len: usize) -> Growth {
+        let found = self.find(hash, key);
+        let copied = found.and_then(|slot| self.entries.shared_piece(slot));
+        if found.is_some_and(|slot| value_len <= self.entries.capacity(slot)) {
+            return Growth { copied, ..Growth::default() };
+        }
+        let size = Entries::size_of(key, value_len);
+        let (appended, bytes) = if Entries::is_packed(size) { (size, 0) } else { (0, size + LARGE_OVERHEAD) };
+        Growth { bytes, appended, entries: usize::from(found.is_none()), copied, regrown: None }
+    }
+
+    /// The bytes of pages and index that come with appending so many bytes of so many new entries.
+    pub(crate) fn append_growth(&self, appended: usize, entries: usize) -> usize {
+        let index_full = self.index.len() + entries > self.index.capacity();
+        let index = if index_full { self.index_bytes.max(entries * INDEX_BYTES_PER_ENTRY) } else { 0 };
+        self.entries.page_growth(appended) + index
+    }
+
+    /// Rewrites the shard without its dead entries, once they are most of it.
+    fn compact_if_worth(&mut self, account: &Arc<Account>) {
+        if self.dead <= self.live || self.dead < DEAD_MIN {
+            return;
+        }
+        let mut compact = Entries::default();
+        for slot in self.index.iter_mut() {
+            *slot = compact.adopt(&self.entries, *slot, account);
+        }
+        self.entries = Arc::new(compact);
+        self.dead = 0;
+        let entries = &self.entries;
+        self.index.shrink_to(self.index.len() * 2, |slot| Self::hash(entries.key(*slot)));
+        self.charge_index(account);
+    }
+
+    #[inline]
+    fn charge_index(&mut self, account: &Account) {
+        let bytes = self.index.allocation_size();
+        if bytes != self.index_bytes {
+            account.credit(self.index_bytes);
+            account.charge(bytes);
+            self.index_bytes = bytes;
+        }
+    }
+}
+
+/// The probable place of an entry.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Probe(Option<Slot>);
+
+/// The bytes an entry takes in a page: none if it is large.
+fn packed_size(key: &[u8], value_len: usize) -> usize {
+    let size = Entries::size_of(key, value_len);
+    if Entries::is_packed(size) { size } else { 0 }
+}
+
+fn check_room(entries: &Entries) -> Result<()> {
+    match entries.has_room() {
+        true => Ok(()),
+        false => Err(Error::exhausted("a key group has more state than a memory backend can address")
+            .hint("use more key groups (max parallelism), or SET 'state.backend.type' = 'rocksdb'")),
+    }
+}

@@ -1,0 +1,111 @@
+//! Uploading what was frozen.
+//!
+//! A snapshot is one canonical file, or several of neighbouring key groups once there are enough bytes. A file whose key groups have
+//! not changed since it was last uploaded is reused if the checkpoint's base has it.
+
+use crate::table::FrozenShard;
+use headpond_state::canonical::{canonical_handle, put_canonical};
+use headpond_state::{
+    CheckpointSink, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor, StateFile,
+};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Bytes of state for which another file is worth while.
+const FILE_BYTES: u64 = 8 << 20;
+
+/// The most files of a snapshot.
+const FILES_MAX: u64 = 8;
+
+/// The state at a cut.
+#[derive(Debug)]
+pub(crate) struct MemorySnapshot {
+    pub(crate) key_groups: KeyGroupRange,
+    pub(crate) max_parallelism: MaxParallelism,
+    pub(crate) states: Vec<StateDescriptor>,
+    /// The shards of each state.
+    pub(crate) tables: Vec<Vec<FrozenShard>>,
+    /// The generation in which each key group last changed.
+    pub(crate) changed_in: Vec<u64>,
+    /// About how much there is to upload.
+    pub(crate) bytes: u64,
+    pub(crate) incremental: bool,
+    pub(crate) uploaded: Arc<UploadedFiles>,
+    /// Tells the instance that a snapshot is alive.
+    pub(crate) alive: Arc<()>,
+}
+
+impl Snapshot for MemorySnapshot {
+    fn upload(self: Box<Self>, sink: &dyn CheckpointSink) -> Result<KeyedStateHandle> {
+        let files_max = (self.bytes / FILE_BYTES).clamp(1, FILES_MAX) as usize;
+        let groups = self.key_groups.len();
+        let mut files = Vec::new();
+        let mut entries = 0;
+        for shards in (0..groups).step_by(groups.div_ceil(files_max).max(1)) {
+            let shards = shards..groups.min(shards + groups.div_ceil(files_max));
+            let (file, count) = self.file(shards.clone(), sink)?;
+            let start = self.key_groups.start;
+            files.push((file, KeyGroupRange { start: start + shards.start as u16, end: start + shards.end as u16 }));
+            entries += count;
+        }
+        drop(self.alive);
+        Ok(canonical_handle(self.key_groups, self.states, files, entries))
+    }
+}
+
+impl MemorySnapshot {
+    /// The file of some shards, and its number of entries.
+    fn file(&self, shards: std::ops::Range<usize>, sink: &dyn CheckpointSink) -> Result<(StateFile, u64)> {
+        let part = Part {
+            start: shards.start,
+            end: shards.end,
+            changed_in: self.changed_in[shards.clone()].iter().copied().max().unwrap_or(0),
+        };
+        if self.incremental
+            && let Some((file, entries)) = self.uploaded.find(part)
+            && sink.reuse(&file)?
+        {
+            return Ok((file, entries));
+        }
+        let mut rest = self.tables.iter().zip(0u16..).flat_map(|(table, state)| {
+            let entries = table[shards.clone()].iter().flat_map(FrozenShard::entries);
+            entries.map(move |(key, value)| (state, key, value))
+        });
+        let name = format!("{}-{}", shards.start, shards.end);
+        let written = put_canonical(sink, &name, self.max_parallelism, |writer| match rest.next() {
+            Some((state, key, value)) => writer.push(state, key, value).map(|()| Flow::Continue),
+            None => Ok(Flow::Stop),
+        })?;
+        self.uploaded.add(part, &written);
+        Ok(written)
+    }
+}
+
+/// A part of the state in a certain version of it: shards, and when they last changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Part {
+    start: usize,
+    end: usize,
+    changed_in: u64,
+}
+
+/// The newest files that an instance's snapshots have uploaded.
+#[derive(Debug, Default)]
+pub(crate) struct UploadedFiles(Mutex<Vec<(Part, StateFile, u64)>>);
+
+impl UploadedFiles {
+    fn find(&self, part: Part) -> Option<(StateFile, u64)> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().find(|(known, ..)| *known == part).map(|(_, file, entries)| (file.clone(), *entries))
+    }
+
+    /// Remembers a file; it replaces older versions of the same shards.
+    fn add(&self, part: Part, (file, entries): &(StateFile, u64)) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |known: &Part| (known.start, known.end) == (part.start, part.end);
+        if files.iter().any(|(known, ..)| same(known) && known.changed_in > part.changed_in) {
+            return;
+        }
+        files.retain(|(known, ..)| !same(known));
+        files.push((part, file.clone(), *entries));
+    }
+}

@@ -1,0 +1,261 @@
+//! One state: a shard for each key group.
+
+use crate::bounds::Bounds;
+use crate::budget::{Account, Growth};
+use crate::ordered::{Leaves, OrderedShard};
+use crate::point::{Entries, PointShard, Probe};
+use headpond_state::{
+    AccessPattern, Entry, Error, Flow, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, Result, ScanRange,
+};
+use std::sync::Arc;
+
+/// Keys that are looked up together, step by step, so that their cache misses overlap.
+pub(crate) const LOOKUP_LEN: usize = 32;
+
+/// The entries of one state.
+#[derive(Debug)]
+pub(crate) struct Table {
+    key_groups: KeyGroupRange,
+    max_parallelism: MaxParallelism,
+    shards: Shards,
+}
+
+/// In the shape that the state's access pattern wants.
+#[derive(Debug)]
+enum Shards {
+    Point(Vec<PointShard>),
+    Ordered(Vec<OrderedShard>),
+}
+
+impl Table {
+    pub(crate) fn new(access: AccessPattern, key_groups: KeyGroupRange, max_parallelism: MaxParallelism) -> Self {
+        let groups = key_groups.iter();
+        let shards = match access {
+            AccessPattern::Point => Shards::Point(groups.map(|_| PointShard::default()).collect()),
+            AccessPattern::Scan => Shards::Ordered(groups.map(|_| OrderedShard::default()).collect()),
+        };
+        Table { key_groups, max_parallelism, shards }
+    }
+
+    /// Moves the entries into the shape that `access` wants.
+    pub(crate) fn reshape(&mut self, access: AccessPattern, account: &Arc<Account>) -> Result<()> {
+        match (&self.shards, access) {
+            (Shards::Point(_), AccessPattern::Point) | (Shards::Ordered(_), AccessPattern::Scan) => return Ok(()),
+            _ => {}
+        }
+        let mut reshaped = Table::new(access, self.key_groups, self.max_parallelism);
+        for shard in 0..self.key_groups.len() {
+            let frozen = self.freeze_shard(shard);
+            for (key, value) in frozen.entries() {
+                reshaped.put(reshaped.lookup(key)?, key, value, account)?;
+            }
+            self.clear_shard(shard, account);
+        }
+        *self = reshaped;
+        Ok(())
+    }
+
+    /// The shard of a key, which must belong to the key groups held.
+    #[inline]
+    fn shard_of(&self, key: &[u8]) -> Result<usize> {
+        if key.len() >= self.max_parallelism.prefix_len() {
+            let group = self.max_parallelism.key_group_of_entry(key);
+            if self.key_groups.contains(group) {
+                return Ok(usize::from(group.0 - self.key_groups.start));
+            }
+        }
+        Err(Error::invalid(format!("a key does not belong to the key groups {} of this instance", self.key_groups)))
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        match &self.shards {
+            Shards::Point(shards) => shards.iter().map(PointShard::len).sum(),
+            Shards::Ordered(shards) => shards.iter().map(OrderedShard::len).sum(),
+        }
+    }
+
+    /// Begins to look a key up.
+    #[inline]
+    pub(crate) fn lookup(&self, key: &[u8]) -> Result<Lookup> {
+        let shard = self.shard_of(key)?;
+        let hash = match self.shards {
+            Shards::Point(_) => PointShard::hash(key),
+            Shards::Ordered(_) => 0,
+        };
+        Ok(Lookup { shard, hash, probe: Probe::default() })
+    }
+
+    /// Finds where the entry probably is.
+    #[inline]
+    pub(crate) fn probe(&self, lookup: &mut Lookup) {
+        if let Shards::Point(shards) = &self.shards {
+            lookup.probe = shards.get(lookup.shard).map_or_else(Probe::default, |shard| shard.probe(lookup.hash));
+        }
+    }
+
+    /// Brings the probable entry into the cache.
+    #[inline]
+    pub(crate) fn touch(&self, lookup: &Lookup) -> u8 {
+        match &self.shards {
+            Shards::Point(shards) => shards.get(lookup.shard).map_or(0, |shard| shard.touch(lookup.probe)),
+            Shards::Ordered(_) => 0,
+        }
+    }
+
+    pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+        let lookup = self.lookup(key)?;
+        Ok(match &self.shards {
+            Shards::Point(shards) => shards[lookup.shard].get(lookup.hash, key),
+            Shards::Ordered(shards) => shards[lookup.shard].get(key),
+        })
+    }
+
+    pub(crate) fn get_many(&self, keys: &KeyBatch, visit: &mut dyn FnMut(usize, Option<&[u8]>)) -> Result<()> {
+        let Shards::Point(shards) = &self.shards else {
+            return keys.iter().enumerate().try_for_each(|(index, key)| self.get(key).map(|value| visit(index, value)));
+        };
+        let mut lookups = [Lookup::default(); LOOKUP_LEN];
+        for start in (0..keys.len()).step_by(LOOKUP_LEN) {
+            let lookups = &mut lookups[..LOOKUP_LEN.min(keys.len() - start)];
+            for (index, lookup) in lookups.iter_mut().enumerate() {
+                *lookup = self.lookup(keys.get(start + index))?;
+            }
+            lookups.iter_mut().for_each(|lookup| self.probe(lookup));
+            std::hint::black_box(lookups.iter().fold(0, |sum, lookup| sum ^ self.touch(lookup)));
+            for (index, lookup) in lookups.iter().enumerate() {
+                let value = shards[lookup.shard].get_probed(lookup.probe, lookup.hash, keys.get(start + index));
+                visit(start + index, value);
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    pub(crate) fn put(&mut self, at: Lookup, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
+        match &mut self.shards {
+            Shards::Point(shards) => shards[at.shard].put(at.hash, key, value, account),
+            Shards::Ordered(shards) => shards[at.shard].put(key, value, account),
+        }
+    }
+
+    pub(crate) fn merge(
+        &mut self,
+        at: Lookup,
+        (key, operand): (&[u8], &[u8]),
+        operator: MergeOperator,
+        scratch: &mut Vec<u8>,
+        account: &Arc<Account>,
+    ) -> Result<()> {
+        match &mut self.shards {
+            Shards::Point(shards) => shards[at.shard].merge(at.hash, (key, operand), operator, scratch, account),
+            Shards::Ordered(shards) => shards[at.shard].merge((key, operand), operator, scratch, account),
+        }
+    }
+
+    pub(crate) fn delete(&mut self, at: Lookup, key: &[u8], account: &Arc<Account>) {
+        match &mut self.shards {
+            Shards::Point(shards) => shards[at.shard].delete(at.hash, key, account),
+            Shards::Ordered(shards) => shards[at.shard].delete(key),
+        }
+    }
+
+    /// Deletes a range and returns the shards it may have touched.
+    pub(crate) fn delete_range(&mut self, start: &[u8], end: &[u8], account: &Arc<Account>) -> std::ops::Range<usize> {
+        let bounds = Bounds::between(start, end);
+        let within = bounds.shards(self.key_groups, self.max_parallelism);
+        match &mut self.shards {
+            Shards::Point(shards) => {
+                shards[within.clone()].iter_mut().for_each(|shard| shard.delete_range(&bounds, account));
+            }
+            Shards::Ordered(shards) => {
+                shards[within.clone()].iter_mut().for_each(|shard| shard.delete_range(&bounds));
+            }
+        }
+        within
+    }
+
+    /// Removes all entries of a shard.
+    pub(crate) fn clear_shard(&mut self, shard: usize, account: &Arc<Account>) {
+        match &mut self.shards {
+            Shards::Point(shards) => shards[shard].clear(account),
+            Shards::Ordered(shards) => shards[shard] = OrderedShard::default(),
+        }
+    }
+
+    pub(crate) fn scan(&self, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) {
+        let bounds = Bounds::of_scan(range);
+        let mut left = range.limit;
+        for shard in bounds.shards(self.key_groups, self.max_parallelism) {
+            if left == 0 {
+                return;
+            }
+            let flow = match &self.shards {
+                Shards::Point(shards) => shards[shard].scan(&bounds, &mut left, visit),
+                Shards::Ordered(shards) => shards[shard].scan(&bounds, &mut left, visit),
+            };
+            if flow == Flow::Stop {
+                return;
+            }
+        }
+    }
+
+    /// The length of the value at `key`, in bytes, 0 without one.
+    pub(crate) fn value_len(&self, key: &[u8]) -> usize {
+        self.get(key).ok().flatten().map_or(0, <[u8]>::len)
+    }
+
+    /// What putting `value_len` bytes at `key` adds, and the shard it is added to.
+    pub(crate) fn growth(&self, key: &[u8], value_len: usize) -> Result<(usize, Growth)> {
+        let Lookup { shard, hash, .. } = self.lookup(key)?;
+        let growth = match &self.shards {
+            Shards::Point(shards) => shards[shard].growth(hash, key, value_len),
+            Shards::Ordered(shards) => shards[shard].growth(key, value_len),
+        };
+        Ok((shard, growth))
+    }
+
+    /// The bytes that come with appending so many bytes of so many new entries to a shard.
+    pub(crate) fn append_growth(&self, shard: usize, appended: usize, entries: usize) -> usize {
+        match &self.shards {
+            Shards::Point(shards) => shards[shard].append_growth(appended, entries),
+            Shards::Ordered(_) => 0,
+        }
+    }
+
+    /// What a snapshot keeps: an `Arc` of each shard.
+    pub(crate) fn freeze(&self) -> Vec<FrozenShard> {
+        (0..self.key_groups.len()).map(|shard| self.freeze_shard(shard)).collect()
+    }
+
+    fn freeze_shard(&self, shard: usize) -> FrozenShard {
+        match &self.shards {
+            Shards::Point(shards) => FrozenShard::Point(shards[shard].freeze()),
+            Shards::Ordered(shards) => FrozenShard::Ordered(shards[shard].freeze()),
+        }
+    }
+}
+
+/// The search for a key's entry, as far as it has come.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Lookup {
+    pub(crate) shard: usize,
+    hash: u64,
+    probe: Probe,
+}
+
+/// A shard as it was at a cut.
+#[derive(Debug)]
+pub(crate) enum FrozenShard {
+    Point(Arc<Entries>),
+    Ordered(Arc<Leaves>),
+}
+
+impl FrozenShard {
+    /// The entries in ascending order of their keys.
+    pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = (&[u8], &[u8])> + '_> {
+        match self {
+            FrozenShard::Point(entries) => Box::new(entries.sorted().into_iter()),
+            FrozenShard::Ordered(leaves) => Box::new(leaves.values().flat_map(|leaf| leaf.iter())),
+        }
+    }
+}
