@@ -196,12 +196,12 @@ impl KeyedTask {
 
     /// Works on the oldest tick. True when the tick is finished.
     fn advance_tick(&mut self, tick: &mut Tick, complete: bool, io: &mut TaskIo<'_>) -> Result<Progress> {
-        let now_ms = self.state.clock.now_ms();
         if self.phase == Phase::Fresh {
             let Some(control) = &tick.control else { return Ok(Progress::More) };
             self.state.apply_control(control)?;
             self.phase = Phase::Rows;
         }
+        let now_ms = self.state.clock.now_ms();
         if self.behind.iter().any(InFlight::is_congested) {
             io.activate_later();
             return Ok(Progress::More);

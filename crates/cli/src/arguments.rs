@@ -1,0 +1,104 @@
+//! The command line.
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Streaming SQL with state you can trust: checkpointed, and restored exactly.
+#[derive(Debug, Parser)]
+#[command(name = "headpond", version, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub(crate) struct Arguments {
+    /// Show more of what happens inside; twice or three times for more still. HEADPOND_LOG chooses in detail.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a SQL file, from its last checkpoint if it has one.
+    #[command(after_help = SIGNALS)]
+    Run(RunArguments),
+    /// Show what a SQL file would run: its operators, and what state they keep for how long.
+    Explain(ExplainArguments),
+    /// Look into checkpoints.
+    #[command(subcommand)]
+    Checkpoint(CheckpointCommand),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    /// The SQL file; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+    /// How many workers run the job: short for -D parallelism.default=N.
+    #[arg(long, value_name = "N")]
+    pub(crate) parallelism: Option<String>,
+    /// Where the job starts: `latest` (its last checkpoint, if there is one), `none` (anew), or the path of a checkpoint.
+    #[arg(long, value_name = "latest|none|PATH")]
+    pub(crate) restore: Option<String>,
+    /// Go back to an older checkpoint even if a sink cannot take back what it published since: rows may come twice.
+    #[arg(long)]
+    pub(crate) allow_duplicates: bool,
+    /// How progress is shown on stderr.
+    #[arg(long, value_enum, default_value_t = ProgressMode::Auto)]
+    pub(crate) progress: ProgressMode,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The SQL file; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SettingArguments {
+    /// Set an option; may come several times. SET in the file wins over it.
+    #[arg(short = 'D', value_name = "KEY=VALUE")]
+    pub(crate) define: Vec<String>,
+    /// The configuration file, instead of `headpond.toml` in the current directory.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProgressMode {
+    /// One line, written over, on a terminal; else as `plain`.
+    Auto,
+    /// A line every five seconds.
+    Plain,
+    /// No progress and no summary.
+    None,
+    /// A JSON object per line every second; start and summary as well.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CheckpointCommand {
+    /// List the checkpoints in a directory.
+    List(CheckpointPath),
+    /// Show what a checkpoint holds, by default each job's newest.
+    Show(CheckpointPath),
+    /// Check that every file of every checkpoint is what was written. Exit code 5 if one is not.
+    Verify(CheckpointPath),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckpointPath {
+    /// A checkpoint directory, a job's directory in it, or one checkpoint `chk-<n>`.
+    #[arg(value_name = "DIR_OR_PATH")]
+    pub(crate) location: String,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 done or stopped after a last checkpoint; 2 something is wrong with the command, an option, a query or
+a row; 3 not supported; 4 state and job do not match; 5 stored bytes are damaged; 6 a limit was reached (memory, disk);
+7 a store did not answer; 8 the job runs elsewhere; 9 closed; 70 a bug in Headpond; 141 nobody reads the output;
+128 + n stopped at once by signal n.";
+
+const SIGNALS: &str = "\
+SIGINT (Ctrl-C) or SIGTERM takes a last checkpoint and stops: exit code 0, and the next run goes on from there. The second
+one stops at once: exit code 130 or 143, and the next run goes on from the last checkpoint.";

@@ -1,0 +1,83 @@
+//! Figures as people read them.
+
+use std::fmt;
+use std::time::Duration;
+
+/// A count with a comma between each three digits: `12,345`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Count(pub(crate) u64);
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = self.0.to_string();
+        for (index, digit) in digits.chars().enumerate() {
+            if index > 0 && (digits.len() - index).is_multiple_of(3) {
+                f.write_str(",")?;
+            }
+            write!(f, "{digit}")?;
+        }
+        Ok(())
+    }
+}
+
+/// A number of bytes: `17 B`, `1.5 MiB`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bytes(pub(crate) u64);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
+        match units.into_iter().find(|(_, shift)| self.0 >> shift > 0) {
+            Some((unit, shift)) => write!(f, "{:.1} {unit}", self.0 as f64 / (1_u64 << shift) as f64),
+            None => write!(f, "{} B", self.0),
+        }
+    }
+}
+
+/// A time span: `3 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Span(pub(crate) Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs();
+        match seconds {
+            0 => write!(f, "{} ms", self.0.as_millis()),
+            1..=119 => write!(f, "{:.1} s", self.0.as_secs_f64()),
+            120..=7199 => write!(f, "{} min {} s", seconds / 60, seconds % 60),
+            _ => write!(f, "{} h {} min", seconds / 3600, seconds / 60 % 60),
+        }
+    }
+}
+
+/// A time in milliseconds since 1970 as `2013-01-31T23:00:00`, with milliseconds if it has any.
+pub(crate) fn time(ms: i64) -> String {
+    match chrono::DateTime::from_timestamp_millis(ms) {
+        Some(time) if ms % 1000 == 0 => time.format("%Y-%m-%dT%H:%M:%S").to_string(),
+        Some(time) => time.format("%Y-%m-%dT%H:%M:%S%.3f").to_string(),
+        None => format!("{ms} ms"),
+    }
+}
+
+/// How many of something there are per second; nothing when no time has passed.
+pub(crate) fn per_second(count: u64, time: Duration) -> u64 {
+    if time.is_zero() { 0 } else { (count as f64 / time.as_secs_f64()).round() as u64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_written_for_people() {
+        assert_eq!(Count(0).to_string(), "0");
+        assert_eq!(Count(999).to_string(), "999");
+        assert_eq!(Count(1_234_567).to_string(), "1,234,567");
+        assert_eq!(Bytes(1023).to_string(), "1023 B");
+        assert_eq!(Bytes(3 << 19).to_string(), "1.5 MiB");
+        assert_eq!(Span(Duration::from_millis(12_340)).to_string(), "12.3 s");
+        assert_eq!(Span(Duration::from_secs(245)).to_string(), "4 min 5 s");
+        assert_eq!(time(1_359_673_200_000), "2013-01-31T23:00:00");
+        assert_eq!(time(-1), "1969-12-31T23:59:59.999");
+    }
+}

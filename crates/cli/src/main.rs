@@ -1,0 +1,48 @@
+//! The binary `headpond`: it runs streaming SQL files, explains them and looks into checkpoints.
+//!
+//! This crate is the edge. It is the only one that names concrete state backends, and the only one that writes to a
+//! terminal: data goes to stdout, everything else to stderr. `docs/reference/cli.md` describes what a user sees.
+//!
+//! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
+//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`]), [`checkpoints`],
+//! [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
+
+mod arguments;
+mod backend;
+mod checkpoints;
+mod console;
+mod explain;
+mod failpoint;
+mod figures;
+mod format;
+mod local_state;
+mod logging;
+mod memory;
+mod process;
+mod progress;
+mod report;
+mod run;
+mod script;
+mod settings;
+mod signals;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use std::process::ExitCode;
+
+/// One allocator for Rust and RocksDB: it gives memory back, and RocksDB fragments it less than the system's.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let done = logging::start(arguments.verbose).and_then(|()| match &arguments.command {
+        Command::Run(run) => run::run(run),
+        Command::Explain(explain) => explain::explain(explain),
+        Command::Checkpoint(command) => checkpoints::execute(command),
+    });
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report::failure(&error),
+    }
+}

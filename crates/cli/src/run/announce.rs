@@ -1,0 +1,91 @@
+//! What a user hears before a job runs, and when it fails.
+
+use crate::figures::Figures;
+use crate::format::{Count, Span};
+use crate::progress::Style;
+use crate::report;
+use headpond_checkpoint::CheckpointStorage;
+use headpond_config::{Config, options};
+use headpond_runtime::restore::Restoration;
+use headpond_runtime::{JobOptions, Restore};
+use serde_json::json;
+
+/// What is about to run.
+pub(super) fn start(style: Style, job: &JobOptions, config: &Config) {
+    let directory = config.get(&options::CHECKPOINTING_DIR);
+    let workers = match job.parallelism {
+        1 => "1 worker".to_owned(),
+        workers => format!("{workers} workers"),
+    };
+    let every = job.checkpointing.as_ref().and_then(|checkpointing| checkpointing.interval);
+    let checkpoints = match (&directory, every) {
+        (Some(directory), Some(every)) => format!("checkpoints every {} in {}", Span(every), directory.display()),
+        (Some(directory), None) => format!("checkpoints in {}", directory.display()),
+        (None, _) => "no checkpoints".to_owned(),
+    };
+    let text = format!("job {}: {workers}, state backend {}, {checkpoints}", job.name, job.backend);
+    let figures = json!({
+        "job": job.name,
+        "parallelism": job.parallelism,
+        "state_backend": job.backend.to_string(),
+        "checkpoint_dir": directory.as_ref().map(|directory| directory.display().to_string()),
+    });
+    style.say("started", &text, figures);
+    if directory.is_none() {
+        report::warning(format_args!(
+            "a crash loses the state: there is no checkpoint directory. Set one: SET '{key}' = 'file:///…', or -D {key}=…",
+            key = options::CHECKPOINTING_DIR.key()
+        ));
+    }
+}
+
+/// Where a job begins, or that it has nothing left to do. `storage` and `wanted` are what the checkpoint was looked for with.
+pub(super) fn restoration(
+    style: Style,
+    restored: &Restoration,
+    storage: Option<&CheckpointStorage>,
+    wanted: &Restore,
+    finished: bool,
+) {
+    let located = |id| match (wanted, storage) {
+        (Restore::From(path), _) => path.clone(),
+        (_, Some(storage)) => storage.locate(id),
+        (_, None) => String::new(),
+    };
+    for (skipped, why) in &restored.skipped {
+        report::warning(format_args!("checkpoint {skipped} is damaged and was skipped: {why} ({})", located(*skipped)));
+    }
+    let (job, checkpoint, rows) = (&restored.manifest.job, restored.manifest.checkpoint, restored.rows_read());
+    let skipped: Vec<u64> = restored.skipped.iter().map(|(skipped, _)| skipped.0).collect();
+    let figures = json!({ "job": job, "checkpoint": checkpoint.0, "rows": rows, "skipped_checkpoints": skipped });
+    if finished {
+        let text = format!("job {job} has finished (checkpoint {checkpoint}); run it anew with --restore none");
+        style.say("finished", &text, figures);
+        return;
+    }
+    let fell_back = match restored.skipped.first() {
+        None => String::new(),
+        Some((newest, _)) => format!(", fallen back from checkpoint {newest}"),
+    };
+    let text = format!(
+        "resumed from checkpoint {checkpoint} at row {} ({}{fell_back})",
+        Count(rows),
+        located(checkpoint)
+    );
+    style.say("resumed", &text, figures);
+}
+
+/// How far a failed job came, and what is safe.
+pub(super) fn failure(style: Style, figures: &Figures, storage: Option<&CheckpointStorage>) {
+    let last = figures.checkpoints.last.as_ref().map(|last| last.id);
+    let place = |id| storage.map(|storage| storage.locate(id)).unwrap_or_default();
+    let rows = Count(figures.rows_before + figures.rows_read);
+    let text = match last {
+        Some(id) => format!(
+            "the job failed after {rows} rows; its last checkpoint is {id} ({}), from which the next run goes on",
+            place(id)
+        ),
+        None => format!("the job failed after {rows} rows, before a checkpoint of this run was complete"),
+    };
+    style.say("failed", &text, figures.to_json());
+}

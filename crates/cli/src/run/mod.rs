@@ -1,0 +1,76 @@
+//! `headpond run`: a job from its SQL file to its summary.
+
+mod announce;
+mod options;
+mod summary;
+
+use crate::arguments::RunArguments;
+use crate::backend::{Backend, settings_without_effect};
+use crate::figures::Figures;
+use crate::progress::{Progress, Style};
+use crate::{console, report, script, settings, signals};
+use headpond_runtime::{Job, JobControl, JobMetrics};
+use headpond_sql::PlannedJob;
+use headpond_state::{Error, Result};
+use std::sync::Arc;
+
+/// Runs a SQL file's job to its end.
+///
+/// # Errors
+/// Whatever is wrong with settings, SQL, checkpoints or data, and the job's first failure.
+pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
+    let planned = script::plan(&arguments.file, settings::load_for_run(arguments)?)?;
+    planned.warnings.iter().for_each(report::warning);
+    settings_without_effect(&planned.config).iter().for_each(report::warning);
+    for shown in &planned.shown {
+        console::data(&format!("{}\n", shown.trim_end()))?;
+    }
+    if planned.graph.nodes().next().is_none() {
+        return match planned.shown.is_empty() {
+            true => Err(Error::invalid("the SQL file has no INSERT INTO: there is nothing to run")
+                .hint("add INSERT INTO <table> SELECT …")),
+            false => Ok(()),
+        };
+    }
+    start(arguments, planned)
+}
+
+fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
+    let PlannedJob { name, graph, config, .. } = planned;
+    let style = Style::of(arguments.progress);
+    let backend = Backend::open(&config, &name)?;
+    let mut options = options::job_options(&config, &name, &backend)?;
+    options.allow_duplicates = arguments.allow_duplicates;
+    let checkpoints = options.checkpointing.as_ref().map(|checkpointing| checkpointing.storage.clone());
+    let compacts = options.checkpointing.as_ref().is_some_and(|checkpointing| checkpointing.compact);
+    let restore = options.restore.clone();
+    announce::start(style, &options, &config);
+
+    let control = JobControl::new();
+    signals::watch(control.clone(), checkpoints.is_some())?;
+    let job = Job::prepare(graph, options)?;
+    if let Some(restored) = job.restoration() {
+        announce::restoration(style, restored, checkpoints.as_ref(), &restore, job.is_finished());
+    }
+    if job.is_finished() {
+        return Ok(());
+    }
+    let rows_before = job.restoration().map_or(0, |restored| restored.rows_read());
+    let metrics = Arc::new(JobMetrics::default());
+    let progress = Progress::start(style, Arc::clone(&metrics), rows_before)?;
+    let ended = job.run(control, Arc::clone(&metrics));
+    drop(progress);
+    let figures = Figures::of(&metrics, rows_before);
+    match ended {
+        Ok(ending) => {
+            let compaction = backend.compaction().filter(|totals| compacts || totals.merges > 0);
+            summary::Summary::new(ending, figures, compaction, checkpoints.is_some()).show(style);
+            Ok(())
+        }
+        Err(error) => {
+            // The error comes after it, so that it is the last thing a user reads.
+            announce::failure(style, &figures, checkpoints.as_ref());
+            Err(error)
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! From settings to the runtime's options.
+
+use crate::backend::Backend;
+use crate::failpoint;
+use crate::report::config_error;
+use headpond_checkpoint::{CheckpointStorage, DirectoryStore, StorageOptions};
+use headpond_config::{Config, options};
+use headpond_runtime::{Checkpointing, JobOptions, Restore};
+use headpond_state::{MaxParallelism, Result};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The options of a run.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for settings that contradict each other.
+pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Result<JobOptions> {
+    config.check().map_err(|error| config_error(&error))?;
+    let mut job = JobOptions::new(name, backend.state_backend(), backend.local_dir());
+    job.parallelism = config.get(&options::PARALLELISM);
+    job.max_parallelism = MaxParallelism::new(config.get(&options::MAX_PARALLELISM))?;
+    job.tick_interval = config.get(&options::TICK_INTERVAL);
+    job.restore = match config.get(&options::RESTORE) {
+        options::Restore::Latest => Restore::Latest,
+        options::Restore::None => Restore::None,
+        options::Restore::From(path) => Restore::From(path.display().to_string()),
+    };
+    if let Some(directory) = config.get(&options::CHECKPOINTING_DIR) {
+        job.checkpointing = Some(checkpointing(config, &directory, name)?);
+    }
+    Ok(job)
+}
+
+fn checkpointing(config: &Config, directory: &Path, job: &str) -> Result<Checkpointing> {
+    let failpoints = failpoint::from_environment()?;
+    let storage_options = StorageOptions { failpoints: failpoints.clone(), ..StorageOptions::default() };
+    let store = Arc::new(DirectoryStore::new(directory).with_failpoints(failpoints.clone()));
+    let mut checkpointing = Checkpointing::new(CheckpointStorage::over(store, job, storage_options)?);
+    checkpointing.interval = Some(config.get(&options::CHECKPOINTING_INTERVAL));
+    checkpointing.min_pause = config.get(&options::CHECKPOINTING_MIN_PAUSE);
+    checkpointing.timeout = config.get(&options::CHECKPOINTING_TIMEOUT);
+    checkpointing.tolerable_failures =
+        u32::try_from(config.get(&options::CHECKPOINTING_TOLERABLE_FAILURES)).unwrap_or(u32::MAX);
+    checkpointing.retained = config.get(&options::CHECKPOINTING_NUM_RETAINED);
+    checkpointing.incremental = config.get(&options::CHECKPOINTING_INCREMENTAL);
+    checkpointing.compact = config.get(&options::ROCKSDB_COMPACT_ON_CHECKPOINT);
+    checkpointing.failpoints = failpoints;
+    Ok(checkpointing)
+}

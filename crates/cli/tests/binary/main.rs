@@ -1,0 +1,8 @@
+//! The binary as a user meets it.
+
+mod checkpoints;
+mod mistakes;
+mod output;
+mod resumption;
+mod support;
+mod totals;

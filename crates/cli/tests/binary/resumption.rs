@@ -1,0 +1,107 @@
+//! Jobs that end, stop, crash, and go on.
+
+use crate::support::{CHECKPOINTS, Place, Ran, TOTALS, ran, slow_job, totals};
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+
+#[test]
+fn a_finished_job_says_so_and_how_to_run_it_anew() {
+    let place = Place::new();
+    place.write("totals.sql", &totals(CHECKPOINTS));
+    let first = place.run("run totals.sql").exits_with(0).says("finished (checkpoint 1)");
+    assert_eq!(first.out, TOTALS);
+    let second = place.run("run totals.sql").exits_with(0);
+    let second = second.says("job totals has finished (checkpoint 1); run it anew with --restore none");
+    assert_eq!(second.out, "");
+    let anew = place.run("run totals.sql --restore none").exits_with(0);
+    assert_eq!(anew.out, TOTALS);
+}
+
+#[test]
+fn without_checkpoints_a_job_says_that_a_crash_loses_the_state() {
+    let place = Place::new();
+    place.write("totals.sql", &totals(""));
+    place
+        .run("run totals.sql")
+        .exits_with(0)
+        .says("warning: a crash loses the state: there is no checkpoint directory")
+        .says("execution.checkpointing.dir");
+}
+
+#[test]
+fn a_stopped_job_goes_on_where_it_was() {
+    let place = Place::new();
+    place.write("job.sql", &slow_job("BIGINT"));
+    stop(&place, "run job.sql").exits_with(0).says("stopping").says("stopped after checkpoint");
+    let again = stop(&place, "run job.sql").exits_with(0);
+    let again = again.says("resumed from checkpoint");
+    assert!(!again.err.contains("at row 0 "), "{}", again.err);
+    // Nothing is counted twice and nothing lost: the counts of a sequence's last digits differ by one at most.
+    let counts = counts(&place);
+    assert_eq!(counts.len(), 10);
+    let (least, most) = (counts.iter().min(), counts.iter().max());
+    assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "{counts:?}");
+}
+
+#[test]
+fn a_crash_between_two_steps_of_a_checkpoint_loses_and_repeats_nothing() {
+    let place = Place::new();
+    place.write("job.sql", &slow_job("BIGINT"));
+    for point in ["before-manifest:3", "after-manifest:2", "before-sink-commit:2", "after-sink-commit:2"] {
+        let mut command = place.command("run job.sql -D state.backend.type=rocksdb");
+        let output = command.env("HEADPOND_CRASH_AT", point).output().expect("the binary can be started");
+        let crashed = ran(output).exits_with(-1);
+        assert!(!crashed.err.contains("error:"), "{}", crashed.err);
+    }
+    let last = stop(&place, "run job.sql -D state.backend.type=memory").exits_with(0);
+    last.says("resumed from checkpoint");
+    let counts = counts(&place);
+    let (least, most) = (counts.iter().min(), counts.iter().max());
+    assert!(most.zip(least).is_some_and(|(most, least)| most - least <= 1), "{counts:?}");
+}
+
+#[test]
+fn a_query_that_does_not_match_its_checkpoint_is_refused() {
+    let place = Place::new();
+    place.write("job.sql", &slow_job("BIGINT"));
+    stop(&place, "run job.sql").exits_with(0);
+    place.write("job.sql", &slow_job("STRING"));
+    place.run("run job.sql").exits_with(4).says("error: ").says("operator counts/").says("--restore none");
+}
+
+/// Starts a job, asks it to stop once it has begun, and waits for its end.
+fn stop(place: &Place, arguments: &str) -> Ran {
+    let mut child = place.start(&mut place.command(&format!("{arguments} --progress json -D pipeline.name=job")));
+    let mut stderr = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
+    let mut err = String::new();
+    while !err.contains("\"event\":\"progress\"") {
+        let read = stderr.read_line(&mut err).expect("standard error is text");
+        assert!(read > 0, "the job ended before it was stopped:\n{err}");
+    }
+    terminate(&child);
+    stderr.read_to_string(&mut err).expect("standard error is text");
+    let mut ran = ran(child.wait_with_output().expect("the binary ends"));
+    // The same words as in the other styles.
+    ran.err = err
+        .replace("\"event\":\"resumed\"", "resumed from checkpoint")
+        .replace("\"event\":\"ended\"", "stopped after checkpoint")
+        .replace("\"rows\":0,", "at row 0 ");
+    ran
+}
+
+fn terminate(child: &Child) {
+    let sent = Command::new("kill").arg(child.id().to_string()).status().expect("there is a `kill`");
+    assert!(sent.success());
+}
+
+/// The counts in the sink's current files.
+fn counts(place: &Place) -> Vec<u64> {
+    let files = std::fs::read_dir(place.path("counts")).expect("the sink has made its directory").flatten();
+    let current = files.filter(|file| file.file_name().to_string_lossy().starts_with("current-"));
+    let texts: Vec<String> = current.map(|file| std::fs::read_to_string(file.path()).expect("a readable file")).collect();
+    let count = |line: &str| -> u64 {
+        let row: serde_json::Value = serde_json::from_str(line).expect("a JSON line");
+        row["n"].as_u64().expect("a count")
+    };
+    texts.iter().flat_map(|text| text.lines()).map(count).collect()
+}

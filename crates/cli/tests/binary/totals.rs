@@ -1,0 +1,61 @@
+//! What a job computes.
+
+use crate::support::{CHECKPOINTS, Place, TOTALS, totals};
+
+#[test]
+fn totals_are_the_same_with_either_backend_and_any_parallelism() {
+    let place = Place::new();
+    place.write("totals.sql", &totals(""));
+    for backend in ["memory", "rocksdb"] {
+        for parallelism in [1, 3] {
+            let arguments = format!("run totals.sql -D state.backend.type={backend} --parallelism {parallelism}");
+            let ran = place.run(&arguments).exits_with(0).says(&format!("state backend {backend}"));
+            assert_eq!(ran.out, TOTALS, "{arguments}");
+        }
+    }
+    assert!(!place.path(".headpond").exists(), "local state was left behind");
+}
+
+#[test]
+fn lines_pasted_from_spark_choose_rocksdb_and_compact_at_checkpoints() {
+    let place = Place::new();
+    let pasted = "SET spark.sql.streaming.stateStore.providerClass =
+        \"org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider\"
+        SET spark.sql.streaming.rocksdb.compactOnCommit.enabled
+          = true\n";
+    place.write("totals.sql", &totals(&format!("{pasted}{CHECKPOINTS}")));
+    let ran = place.run("run totals.sql").exits_with(0).says("state backend rocksdb").says("compaction");
+    assert_eq!(ran.out, TOTALS);
+}
+
+#[test]
+fn sql_may_come_from_standard_input() {
+    let place = Place::new();
+    let ran = place.run_with_input("run -", &totals("")).exits_with(0).says("job stdin");
+    assert_eq!(ran.out, TOTALS);
+}
+
+#[test]
+fn checkpoints_of_a_job_from_standard_input_need_its_name() {
+    let place = Place::new();
+    place
+        .run_with_input("run -", &totals(CHECKPOINTS))
+        .exits_with(2)
+        .says("a job from standard input needs a name")
+        .says("-D pipeline.name=NAME");
+    let ran = place.run_with_input("run - -D pipeline.name=mine", &totals(CHECKPOINTS)).exits_with(0);
+    assert_eq!(ran.out, TOTALS);
+}
+
+#[test]
+fn layers_of_settings_win_in_their_order() {
+    let place = Place::new();
+    place.write("headpond.toml", "parallelism.default = 2\n[pipeline]\nname = \"from-file\"\n");
+    place.write("totals.sql", &totals(""));
+    place.run("run totals.sql").exits_with(0).says("job from-file: 2 workers");
+    let mut command = place.command("run totals.sql -D pipeline.name=from-flag");
+    let output = command.env("HEADPOND_PIPELINE_NAME", "from-environment").output().expect("the binary can be started");
+    crate::support::ran(output).exits_with(0).says("job from-flag: 2 workers");
+    place.write("totals.sql", &totals("SET 'pipeline.name' = 'from-statement';"));
+    place.run("run totals.sql -D pipeline.name=from-flag --parallelism 1").exits_with(0).says("job from-statement: 1 worker");
+}

@@ -1,0 +1,6 @@
+//! The workspace as a whole: its layers, dependencies and licences, from `cargo metadata`.
+
+mod dependencies;
+mod layers;
+mod licences;
+mod metadata;

@@ -1,0 +1,138 @@
+//! The sink of a table without primary key: files to which nothing is ever added.
+//!
+//! Each checkpoint publishes one file of every worker that had rows. Falling back removes the files of later
+//! checkpoints, which their names tell.
+
+use super::directory::{Directory, FileName, StagedFile};
+use super::row_writer::RowWriter;
+use crate::table::TableDescription;
+use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::{ChangeBatch, Error, Keys, Result};
+use headpond_state::{AttemptId, CheckpointId};
+use serde_json::{Value, json};
+
+/// How much is written at once.
+const WRITE_BYTES: usize = 1 << 20;
+
+/// Writes rows, or changes of rows, one behind the other.
+#[derive(Debug)]
+pub(super) struct AppendSink {
+    table: TableDescription,
+    directory: Directory,
+    insert: String,
+    changelog: bool,
+}
+
+#[derive(Debug)]
+struct AppendWriter {
+    table: TableDescription,
+    directory: Directory,
+    changelog: bool,
+    attempt: AttemptId,
+    subtask: usize,
+    rows: RowWriter,
+    file: Option<StagedFile>,
+    unwritten: Vec<u8>,
+}
+
+impl AppendSink {
+    pub(super) fn new(table: TableDescription, directory: Directory, insert: String, changelog: bool) -> Self {
+        AppendSink { table, directory, insert, changelog }
+    }
+}
+
+impl Sink for AppendSink {
+    fn can_rewind(&self) -> bool {
+        true
+    }
+
+    fn check(&self, job: &SinkJob) -> Result<()> {
+        self.directory.check(job, &self.insert)
+    }
+
+    fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
+        self.directory.claim(job, &self.insert)?;
+        self.directory.unstage_after(checkpoint)?;
+        for name in self.directory.published()? {
+            if Some(name.checkpoint) > checkpoint {
+                self.directory.remove(name)?;
+            }
+        }
+        self.directory.settle(&job.attempt, self.directory.committed()?.min(checkpoint))
+    }
+
+    fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
+        self.table.check_schema(&setup.schema)?;
+        Ok(Box::new(AppendWriter {
+            table: self.table.clone(),
+            directory: self.directory.clone(),
+            changelog: self.changelog,
+            attempt: setup.job.attempt.clone(),
+            subtask: setup.subtask,
+            rows: RowWriter::of(&self.table)?,
+            file: None,
+            unwritten: Vec::new(),
+        }))
+    }
+
+    fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        for committable in committables {
+            let name = FileName { subtask: committable.subtask, checkpoint: committable.checkpoint };
+            self.directory.publish(staged(&committable.data)?, name)?;
+        }
+        self.directory.settle(&job.attempt, Some(checkpoint))
+    }
+}
+
+impl AppendWriter {
+    fn write_through(&mut self) -> Result<()> {
+        if self.file.is_none() {
+            let mut file = self.directory.begin(&self.attempt, self.subtask)?;
+            file.write(&self.rows.header(&self.table, self.changelog)?)?;
+            self.file = Some(file);
+        }
+        if let Some(file) = &mut self.file {
+            file.write(&self.unwritten)?;
+        }
+        self.unwritten.clear();
+        Ok(())
+    }
+}
+
+impl SinkWriter for AppendWriter {
+    fn write(&mut self, batch: &ChangeBatch, _keys: Option<&Keys>, _cx: &mut SinkContext<'_>) -> Result<()> {
+        if !self.changelog && !batch.is_insert_only() {
+            return Err(Error::internal(format!(
+                "changes come to table {}, whose input was said to be rows",
+                self.table.name
+            )));
+        }
+        self.table.check_not_null(batch.rows())?;
+        for row in 0..batch.num_rows() {
+            let kind = self.changelog.then(|| batch.kind(row));
+            self.rows.write(batch.rows(), row, kind, &mut self.unwritten)?;
+            if self.unwritten.len() >= WRITE_BYTES {
+                self.write_through()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn prepare(&mut self, checkpoint: CheckpointId, _last: bool, _cx: &mut SinkContext<'_>) -> Result<Option<Value>> {
+        if !self.unwritten.is_empty() {
+            self.write_through()?;
+        }
+        let Some(file) = self.file.take() else { return Ok(None) };
+        let name = FileName { subtask: self.subtask, checkpoint };
+        let staged = self.directory.prepare(file, &self.attempt, name)?;
+        Ok(Some(json!({ "staged": staged })))
+    }
+}
+
+/// The place of the staged file that a committable names.
+pub(super) fn staged(data: &Value) -> Result<&str> {
+    data.get("staged").and_then(Value::as_str).ok_or_else(|| {
+        Error::incompatible("the checkpoint holds something else than staged files for this sink")
+            .hint("the table had another connector when the checkpoint was taken; start anew with --restore none")
+    })
+}

@@ -1,0 +1,262 @@
+//! The sink of a table with a primary key: files that together are its current rows.
+//!
+//! Each worker keeps the current line of every key of its key groups as state. At a cut it writes them all to a file,
+//! unless nothing changed since the last one; the commit publishes it and removes its predecessor. The first cut of a
+//! run writes a file in any case: with another parallelism the old files have other key groups, and only a full set of
+//! new ones replaces them.
+
+use super::append::staged;
+use super::directory::{Directory, FileName};
+use super::row_writer::RowWriter;
+use crate::options::declared;
+use crate::table::TableDescription;
+use crate::values::sql_type;
+use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::{ChangeBatch, Error, Keys, Result};
+use headpond_state::backend::ScanRange;
+use headpond_state::{
+    AttemptId, CheckpointId, CodecId, Flow, KeyedStateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
+};
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How much is written at once.
+const WRITE_BYTES: usize = 1 << 20;
+/// The version of the stored lines, and the first byte of each.
+const VERSION: u8 = 1;
+
+/// Writes the current rows.
+#[derive(Debug)]
+pub(super) struct CurrentSink {
+    table: TableDescription,
+    directory: Directory,
+    insert: String,
+}
+
+#[derive(Debug)]
+struct CurrentWriter {
+    table: TableDescription,
+    directory: Directory,
+    attempt: AttemptId,
+    subtask: usize,
+    parallelism: usize,
+    rows: RowWriter,
+    lines: CurrentLines,
+    changed: bool,
+}
+
+impl CurrentSink {
+    pub(super) fn new(table: TableDescription, directory: Directory, insert: String) -> Self {
+        CurrentSink { table, directory, insert }
+    }
+}
+
+impl Sink for CurrentSink {
+    fn is_stateful(&self) -> bool {
+        true
+    }
+
+    fn can_rewind(&self) -> bool {
+        true
+    }
+
+    fn check(&self, job: &SinkJob) -> Result<()> {
+        self.directory.check(job, &self.insert)
+    }
+
+    /// The files of a later checkpoint stay until the next commit, which replaces them all: their predecessors are
+    /// gone.
+    fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
+        self.directory.claim(job, &self.insert)?;
+        self.directory.unstage_after(checkpoint)?;
+        if checkpoint.is_none() {
+            self.directory.published()?.into_iter().try_for_each(|name| self.directory.remove(name))?;
+        }
+        self.directory.settle(&job.attempt, self.directory.committed()?.min(checkpoint))
+    }
+
+    fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
+        self.table.check_schema(&setup.schema)?;
+        let state = setup.state.ok_or_else(no_state)?;
+        Ok(Box::new(CurrentWriter {
+            directory: self.directory.clone(),
+            attempt: setup.job.attempt.clone(),
+            subtask: setup.subtask,
+            parallelism: setup.parallelism,
+            rows: RowWriter::of(&self.table)?,
+            lines: CurrentLines::register(&self.table, "lines", state)?,
+            table: self.table.clone(),
+            changed: true,
+        }))
+    }
+
+    fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        // Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
+        let mut newest: BTreeMap<usize, &Committable> = BTreeMap::new();
+        for committable in committables {
+            let older = match newest.get(&committable.subtask) {
+                Some(known) if known.checkpoint > committable.checkpoint => committable,
+                _ => match newest.insert(committable.subtask, committable) {
+                    Some(older) => older,
+                    None => continue,
+                },
+            };
+            self.directory.unstage(staged(&older.data)?)?;
+        }
+        for (&subtask, committable) in &newest {
+            let name = FileName { subtask, checkpoint: committable.checkpoint };
+            self.directory.publish(staged(&committable.data)?, name)?;
+        }
+        self.remove_replaced(&newest)?;
+        self.directory.settle(&job.attempt, Some(checkpoint))
+    }
+}
+
+impl CurrentSink {
+    /// Removes the files that the published ones replace.
+    fn remove_replaced(&self, newest: &BTreeMap<usize, &Committable>) -> Result<()> {
+        let published = self.directory.published()?;
+        // Where a commit is repeated after falling back, later files are there and its own are gone.
+        let is_there = |subtask: usize, checkpoint| published.contains(&FileName { subtask, checkpoint });
+        if !newest.iter().all(|(&subtask, committable)| is_there(subtask, committable.checkpoint)) {
+            return Ok(());
+        }
+        let workers: BTreeSet<u64> =
+            newest.values().filter_map(|committable| committable.data.get("of")?.as_u64()).collect();
+        let is_full_set = workers.len() == 1 && workers.first() == Some(&(newest.len() as u64));
+        for name in published {
+            let replaced = match newest.get(&name.subtask) {
+                Some(committable) if name.checkpoint == committable.checkpoint => false,
+                Some(_) => true,
+                None => is_full_set,
+            };
+            if replaced {
+                self.directory.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl SinkWriter for CurrentWriter {
+    fn write(&mut self, batch: &ChangeBatch, keys: Option<&Keys>, cx: &mut SinkContext<'_>) -> Result<()> {
+        self.table.check_not_null(batch.rows())?;
+        let state = cx.state.as_deref_mut().ok_or_else(no_state)?;
+        let rows = &mut self.rows;
+        self.lines.apply(batch, keys, state, |row, out| rows.write(batch.rows(), row, None, out))?;
+        self.changed |= !batch.is_empty();
+        Ok(())
+    }
+
+    fn prepare(&mut self, checkpoint: CheckpointId, _last: bool, cx: &mut SinkContext<'_>) -> Result<Option<Value>> {
+        if !self.changed {
+            return Ok(None);
+        }
+        let state = cx.state.as_deref_mut().ok_or_else(no_state)?;
+        let mut file = self.directory.begin(&self.attempt, self.subtask)?;
+        let mut unwritten = self.rows.header(&self.table, false)?;
+        self.lines.visit(state, |_key, line| {
+            unwritten.extend_from_slice(line);
+            if unwritten.len() >= WRITE_BYTES {
+                file.write(&unwritten)?;
+                unwritten.clear();
+            }
+            Ok(())
+        })?;
+        file.write(&unwritten)?;
+        let name = FileName { subtask: self.subtask, checkpoint };
+        let staged = self.directory.prepare(file, &self.attempt, name)?;
+        self.changed = false;
+        Ok(Some(json!({ "staged": staged, "of": self.parallelism })))
+    }
+}
+
+/// The options that a line's form depends on.
+const LINE_OPTIONS: [&str; 7] = [
+    declared::FORMAT.key,
+    declared::CSV_FIELD_DELIMITER.key,
+    declared::CSV_QUOTE_CHARACTER.key,
+    declared::CSV_DISABLE_QUOTE_CHARACTER.key,
+    declared::CSV_ESCAPE_CHARACTER.key,
+    declared::CSV_NULL_LITERAL.key,
+    declared::JSON_TIMESTAMP_FORMAT.key,
+];
+
+/// The current line of every key, as state.
+#[derive(Debug)]
+pub(crate) struct CurrentLines {
+    state: StateId,
+    writes: WriteBatch,
+}
+
+impl CurrentLines {
+    /// Registers the state `name`. Lines of another form are not restored: the table's columns and format are its
+    /// schema.
+    pub(crate) fn register(table: &TableDescription, name: &str, state: &mut dyn KeyedStateBackend) -> Result<Self> {
+        let fields = table.schema.fields();
+        let types = |columns: &mut dyn Iterator<Item = usize>| {
+            let types =
+                columns.map(|column| format!("{} {}", fields[column].name(), sql_type(fields[column].data_type())));
+            types.collect::<Vec<_>>().join(", ")
+        };
+        let options = table.options.iter().filter(|(key, _)| LINE_OPTIONS.contains(&key.as_str()));
+        let options: Vec<String> = options.map(|(key, value)| format!("{key}={value}")).collect();
+        let descriptor = StateDescriptor::new(name, StateKind::Value, CodecId::new("line", VERSION))
+            .with_key_schema(types(&mut table.primary_key.iter().copied()))
+            .with_value_schema(format!("{} as {}", types(&mut (0..fields.len())), options.join(" ")));
+        Ok(CurrentLines { state: state.register(&descriptor)?, writes: WriteBatch::new() })
+    }
+
+    /// Applies changes; `line` appends the line of a row.
+    pub(crate) fn apply(
+        &mut self,
+        batch: &ChangeBatch,
+        keys: Option<&Keys>,
+        state: &mut dyn KeyedStateBackend,
+        mut line: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let keys = keys.ok_or_else(|| Error::internal("rows of a table with a primary key come without keys"))?;
+        for row in 0..batch.num_rows() {
+            let key = keys.get(row);
+            if batch.kind(row).is_retraction() {
+                // Mostly the new form of the row follows at once.
+                let is_replaced =
+                    row + 1 < batch.num_rows() && keys.get(row + 1) == key && !batch.kind(row + 1).is_retraction();
+                if !is_replaced {
+                    self.writes.delete(self.state, key);
+                }
+                continue;
+            }
+            let mut outcome = Ok(());
+            self.writes.put_with(self.state, key, |out| {
+                out.push(VERSION);
+                outcome = line(row, out);
+            });
+            outcome?;
+        }
+        state.write(&mut self.writes)
+    }
+
+    /// Visits keys, without their key groups, and lines, in the order of key groups and keys.
+    pub(crate) fn visit(
+        &self,
+        state: &mut dyn KeyedStateBackend,
+        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let mut outcome = Ok(());
+        let prefix = state.max_parallelism().prefix_len();
+        state.scan(self.state, &ScanRange::all(), &mut |entry| {
+            outcome = match entry.value.split_first() {
+                Some((&VERSION, line)) => visit(&entry.key[prefix..], line),
+                _ => Err(Error::corrupt("a stored line has no version that this release knows")),
+            };
+            if outcome.is_ok() { Flow::Continue } else { Flow::Stop }
+        })?;
+        outcome
+    }
+}
+
+#[cold]
+pub(crate) fn no_state() -> Error {
+    Error::internal("the sink of a table with a primary key was opened without state")
+}

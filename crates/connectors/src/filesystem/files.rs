@@ -1,0 +1,165 @@
+//! Which files a path means.
+
+use glob::{MatchOptions, Pattern};
+use headpond_runtime::{Error, Result};
+use headpond_state::Context;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+/// A path as the option `path` gives it: plain, or a `file:` URI.
+///
+/// # Errors
+/// [`Unsupported`](headpond_runtime::ErrorKind::Unsupported) for another scheme.
+pub(crate) fn local_path(text: &str) -> Result<PathBuf> {
+    if let Some(rest) = text.strip_prefix("file:") {
+        // file:///path has an empty authority; file:/path has none.
+        let path = rest.strip_prefix("//").unwrap_or(rest);
+        let path = path.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(path);
+        return Ok(PathBuf::from(percent_decoded(path)));
+    }
+    match text.split_once("://") {
+        Some((scheme, _)) if !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+            Err(Error::unsupported(format!("paths of the scheme '{scheme}' are not supported"))
+                .with(Context::Option, "path")
+                .with(Context::Path, text)
+                .hint("use a local path or a file: URI"))
+        }
+        _ => Ok(PathBuf::from(text)),
+    }
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(decoded) if byte == b'%' => {
+                bytes.push(decoded);
+                rest = &after[2..];
+            }
+            _ => {
+                bytes.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+}
+
+/// A file to read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct InputFile {
+    /// Its path relative to the [`Files`]' root, with `/` between the parts.
+    pub(crate) id: String,
+    /// Where it is.
+    pub(crate) path: PathBuf,
+}
+
+/// The files a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Files {
+    path: PathBuf,
+    pattern: Option<Pattern>,
+}
+
+impl Files {
+    pub(crate) fn new(path: PathBuf) -> Result<Self> {
+        let text = path.to_string_lossy();
+        let has_wildcard = text.contains(['*', '?', '[']);
+        // A file whose name has such a character is that file.
+        if !has_wildcard || path.exists() {
+            return Ok(Files { path, pattern: None });
+        }
+        let pattern = Pattern::new(&text).map_err(|why| {
+            Error::invalid(format!("the path is not a pattern: {}", why.msg))
+                .with(Context::Option, "path")
+                .with(Context::Path, &text)
+        })?;
+        Ok(Files { path: path.clone(), pattern: Some(pattern) })
+    }
+
+    /// The directory that ids are relative to: the path itself or, before wildcards, its beginning.
+    fn root(&self) -> PathBuf {
+        if self.pattern.is_none() {
+            if self.path.is_dir() {
+                return self.path.clone();
+            }
+            return self.path.parent().map(Path::to_owned).unwrap_or_default();
+        }
+        let plain = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+        self.path.components().take_while(plain).collect()
+    }
+
+    /// All files, in the order of their ids.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_runtime::ErrorKind::Invalid) when there is none.
+    pub(crate) fn list(&self) -> Result<Vec<InputFile>> {
+        let root = self.root();
+        let mut files = Vec::new();
+        let start = if self.pattern.is_some() { &root } else { &self.path };
+        if start.exists() && !start.is_dir() {
+            files.push(start.clone());
+        } else {
+            collect(if start.as_os_str().is_empty() { Path::new(".") } else { start }, &mut files)?;
+        }
+        if let Some(pattern) = &self.pattern {
+            let strict = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+            files.retain(|file| {
+                pattern.matches_path_with(file.strip_prefix("./").unwrap_or(file), strict)
+                    || pattern.matches_path_with(file, strict)
+            });
+        }
+        let mut files: Vec<InputFile> =
+            files.into_iter().map(|path| InputFile { id: id(&root, &path), path }).collect();
+        files.sort();
+        if files.is_empty() {
+            let what = if self.pattern.is_some() {
+                "no file matches the pattern"
+            } else {
+                "the directory has no file to read"
+            };
+            return Err(Error::invalid(what)
+                .with(Context::Path, self.path.display())
+                .hint("correct 'path'; names that begin with '.' or '_' are left out"));
+        }
+        Ok(files)
+    }
+
+    /// The file of an id.
+    pub(crate) fn find(&self, id: &str) -> PathBuf {
+        self.root().join(id)
+    }
+}
+
+fn id(root: &Path, path: &Path) -> String {
+    let relative = path.strip_prefix(root).or_else(|_| path.strip_prefix("./")).unwrap_or(path);
+    let parts: Vec<_> = relative.components().map(|part| part.as_os_str().to_string_lossy()).collect();
+    parts.join("/")
+}
+
+/// Adds the files in and below `directory`, hidden ones left out.
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    let failed = |cause: std::io::Error| {
+        let missing = cause.kind() == std::io::ErrorKind::NotFound;
+        let message = if missing { "there is no such file or directory" } else { "cannot list the directory" };
+        Error::io(message, directory, cause).hint("correct 'path'; a relative one begins at the current directory")
+    };
+    for entry in fs::read_dir(directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name();
+        if name.to_string_lossy().starts_with(['.', '_']) {
+            continue;
+        }
+        let path = entry.path();
+        // Follows links: a link to a file is a file.
+        let metadata = fs::metadata(&path).map_err(|cause| Error::io("cannot read the file", &path, cause))?;
+        if metadata.is_dir() {
+            collect(&path, files)?;
+        } else {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

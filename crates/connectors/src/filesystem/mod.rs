@@ -1,0 +1,23 @@
+//! The connector `filesystem`: tables as files.
+//!
+//! **Reading** ([`source`]): [`files`] says which files a path means; each is a split. [`input`] decompresses one and
+//! slides a window over it, out of which a [`RowReader`](reader::RowReader) of the format takes row after row. A
+//! position is the place in the decompressed file behind a row.
+//!
+//! **Writing**: a writer writes into a hidden *staging* directory. When a checkpoint is cut its file is made durable
+//! there, and its name is the committable; the commit moves it to where readers look ([`directory`]). Rows of a table
+//! without primary key are [appended](append), those of a table with one are [kept current](current).
+
+mod append;
+mod current;
+mod directory;
+pub(crate) mod files;
+pub(crate) mod input;
+pub(crate) mod reader;
+mod row_writer;
+mod sink;
+mod source;
+
+pub(crate) use current::{CurrentLines, no_state};
+pub(crate) use sink::sink;
+pub(crate) use source::source;

@@ -1,0 +1,106 @@
+//! The source.
+
+use super::files::{Files, local_path};
+use super::input::Input;
+use super::reader::{FileReader, RowReader, position};
+use crate::csv::Dialect;
+use crate::csv::reader::CsvReader;
+use crate::json::reader::JsonReader;
+use crate::options::{Options, declared};
+use crate::pace::Pace;
+use crate::table::TableDescription;
+use crate::values::Zone;
+use arrow_schema::SchemaRef;
+use headpond_runtime::source::{ReaderContext, Source, SourceSplit, SplitReader};
+use headpond_runtime::{Error, Result};
+use headpond_state::Context;
+use serde_json::Value;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The source of a table of files.
+#[derive(Debug)]
+struct FileSource {
+    table: TableDescription,
+    projection: Option<Vec<usize>>,
+    schema: SchemaRef,
+    files: Files,
+    format: Format,
+    zone: Zone,
+    rows_per_second: Option<u64>,
+    rows_max: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Format {
+    Csv(Dialect),
+    Json { ignore_errors: bool },
+}
+
+/// Makes the source of a table whose connector is `filesystem`.
+pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> Result<Arc<dyn Source>> {
+    let options = Options::new(table);
+    let format = match options.word(&declared::FORMAT)? {
+        "csv" => Format::Csv(Dialect::of(table)?),
+        _ => Format::Json { ignore_errors: options.bool(&declared::JSON_IGNORE_PARSE_ERRORS)? },
+    };
+    let source = FileSource {
+        table: table.clone(),
+        projection: projection.map(<[usize]>::to_vec),
+        schema: table.projected(projection)?,
+        files: Files::new(local_path(options.required(&declared::PATH)?)?)?,
+        format,
+        zone: Zone::parse(&table.local_time_zone)?,
+        rows_per_second: options.int(&declared::SCAN_ROWS_PER_SECOND)?.map(i64::unsigned_abs),
+        rows_max: options.int(&declared::SCAN_MAX_ROWS_PER_FILE)?.map(i64::unsigned_abs),
+    };
+    // An unreadable type is an error of the table, not of its first row.
+    source.schema.fields().iter().try_for_each(|field| crate::column::Column::new(field.clone()).map(drop))?;
+    Ok(Arc::new(source))
+}
+
+impl FileSource {
+    fn begin(&self, path: &Path, input: &mut Input) -> Result<Box<dyn RowReader>> {
+        let projection = self.projection.as_deref();
+        Ok(match &self.format {
+            Format::Csv(dialect) => {
+                Box::new(CsvReader::begin(&self.table, projection, dialect, self.zone, path, input)?)
+            }
+            Format::Json { ignore_errors } => Box::new(JsonReader::begin(path, *ignore_errors, self.zone, input)?),
+        })
+    }
+}
+
+impl Source for FileSource {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn is_bounded(&self) -> bool {
+        true
+    }
+
+    fn splits(&self) -> Result<Vec<SourceSplit>> {
+        Ok(self.files.list()?.into_iter().map(|file| SourceSplit { id: file.id }).collect())
+    }
+
+    fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
+        let path = self.files.find(&split.id);
+        let mut input = Input::open(&path)?;
+        let rows_reader = self.begin(&path, &mut input)?;
+        let mut rows = 0;
+        if let Some(at) = at {
+            let at = position(at).map_err(|error| error.with(Context::Path, path.display()))?;
+            if at.offset < input.offset() {
+                return Err(Error::incompatible("the checkpoint's position is within what is now the header")
+                    .with(Context::Path, path.display())
+                    .hint("bring back the file and the options as they were, or start anew with --restore none"));
+            }
+            input.skip_to(at.offset, at.line)?;
+            rows = at.rows;
+        }
+        let pace = self.rows_per_second.map(|rate| Pace::new(rate, reader.readers));
+        let reader = FileReader::new(self.schema(), input, rows_reader, rows)?;
+        Ok(Box::new(reader.paced(pace).at_most(self.rows_max)))
+    }
+}

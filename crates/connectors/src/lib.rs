@@ -1,0 +1,33 @@
+//! Where rows come from and where they go: tables outside of Headpond.
+//!
+//! A table is described by its columns and its options, as `CREATE TABLE … WITH (…)` gives them: a
+//! [`TableDescription`]. The option `connector` says what stands behind it; [`source`] and [`sink`] make the
+//! [`Source`](headpond_runtime::source::Source) and the [`Sink`](headpond_runtime::sink::Sink) that read and write it.
+//!
+//! | connector | reads | writes |
+//! |---|---|---|
+//! | `filesystem` | files of CSV or JSON lines, compressed or not | files that appear at a checkpoint |
+//! | `datagen` | rows made from a seed | |
+//! | [`print`](mod@print) | | lines on stdout |
+//! | [`blackhole`] | | nothing |
+//!
+//! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
+//!
+//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, [`print`](mod@print),
+//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json` and `pace`.
+
+pub mod blackhole;
+mod column;
+pub mod connector;
+mod csv;
+mod datagen;
+mod filesystem;
+mod json;
+pub mod options;
+mod pace;
+pub mod print;
+pub mod table;
+mod values;
+
+pub use connector::{SinkInput, check, sink, source};
+pub use table::TableDescription;

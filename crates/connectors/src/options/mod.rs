@@ -1,0 +1,139 @@
+//! The options of tables: what may stand in `WITH (…)`.
+//!
+//! Each option is declared once, with its type, its default and what it means; the declarations are in [`declared`].
+//! They feed [`check`], which refuses what nobody knows and names the nearest option, the typed reads of the
+//! connectors, and the
+//! [`reference`](mod@reference) page.
+
+pub mod declared;
+mod read;
+pub mod reference;
+
+pub(crate) use read::Options;
+
+use crate::table::TableDescription;
+use headpond_runtime::{Error, Result};
+use headpond_state::Context;
+
+/// An option of a table.
+#[derive(Debug, Clone, Copy)]
+pub struct TableOption {
+    /// The key. A `<field>` in it stands for the name of a column.
+    pub key: &'static str,
+    /// How its text is read.
+    pub value_type: ValueType,
+    /// The default as a user would write it; `None`: what the text in `doc` says.
+    pub default: Option<&'static str>,
+    /// What it means.
+    pub doc: &'static str,
+}
+
+/// How the text of an option is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ValueType {
+    /// `true` or `false`.
+    Bool,
+    /// A whole number from this one on.
+    Int(i64),
+    /// A number from zero on.
+    Float,
+    /// A duration: `10 s`.
+    Duration,
+    /// One character; `\t` is a tab.
+    Char,
+    /// One of these words, whatever their case.
+    Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+}
+
+/// Options that belong together: those of a connector or a format.
+#[derive(Debug, Clone, Copy)]
+pub struct OptionGroup {
+    /// The connector's or format's name.
+    pub name: &'static str,
+    /// What it is, in a sentence or two.
+    pub doc: &'static str,
+    /// Its options.
+    pub options: &'static [TableOption],
+}
+
+/// The groups of options a table's `connector` and `format` choose.
+fn groups_of(table: &TableDescription) -> Result<Vec<&'static OptionGroup>> {
+    let options = Options::new(table);
+    let connector = options.word(&declared::CONNECTOR)?;
+    let chosen = declared::CONNECTORS.iter().find(|group| group.name == connector);
+    let mut groups = vec![&declared::TABLE];
+    groups.extend(chosen);
+    if connector == declared::FILESYSTEM.name {
+        let format = options.word(&declared::FORMAT)?;
+        groups.extend(declared::FORMATS.iter().find(|group| group.name == format));
+    }
+    Ok(groups)
+}
+
+/// Checks that every option of the table is known to its connector and format and can be read.
+///
+/// # Errors
+/// [`Invalid`](headpond_runtime::ErrorKind::Invalid), naming the option and the nearest one there is.
+pub fn check(table: &TableDescription) -> Result<()> {
+    let groups = groups_of(table)?;
+    let options = Options::new(table);
+    for key in table.options.keys() {
+        match groups.iter().flat_map(|group| group.options).find(|option| option.matches(key, table)) {
+            Some(option) => options.check(option, key)?,
+            None => return Err(unknown(key, table, &groups)),
+        }
+    }
+    Ok(())
+}
+
+impl TableOption {
+    /// Whether `key` is this option, for one of the table's columns where it is about a column.
+    fn matches(&self, key: &str, table: &TableDescription) -> bool {
+        let Some((before, after)) = self.key.split_once("<field>") else { return self.key == key };
+        let field = key.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
+        field.is_some_and(|field| table.schema.field_with_name(field).is_ok())
+    }
+
+    /// The keys this option can have in the table.
+    fn keys(&self, table: &TableDescription) -> Vec<String> {
+        if !self.key.contains("<field>") {
+            return vec![self.key.to_owned()];
+        }
+        table.schema.fields().iter().map(|field| self.key.replace("<field>", field.name())).collect()
+    }
+}
+
+#[cold]
+fn unknown(key: &str, table: &TableDescription, groups: &[&OptionGroup]) -> Error {
+    let names: Vec<&str> = groups[1..].iter().map(|group| group.name).collect();
+    let error = Error::invalid(format!(
+        "table {} has an option that {} does not know",
+        table.name,
+        names.join(" with format ")
+    ))
+    .with(Context::Option, key);
+    let elsewhere = declared::groups().filter(|group| !groups.iter().any(|mine| mine.name == group.name));
+    for group in elsewhere {
+        if group.options.iter().any(|option| option.matches(key, table)) {
+            return error.hint(format!("it is an option of {}; leave it out here", group.name));
+        }
+    }
+    let known: Vec<String> =
+        groups.iter().flat_map(|group| group.options).flat_map(|option| option.keys(table)).collect();
+    match nearest(key, known.iter().map(String::as_str)) {
+        Some(near) => error.hint(format!("did you mean '{near}'?")),
+        None => error.hint(format!("the options of {} are in docs/reference/connectors.md", names.join(" and "))),
+    }
+}
+
+/// The candidate most like `wanted`, unless none is like it.
+pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const ALIKE: f64 = 0.6;
+    let wanted = wanted.to_lowercase();
+    let likeness = |candidate: &str| strsim::normalized_damerau_levenshtein(&wanted, &candidate.to_lowercase());
+    let scored = candidates.map(|candidate| (likeness(candidate), candidate));
+    let (score, best) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (score >= ALIKE).then_some(best)
+}

@@ -1,0 +1,257 @@
+//! The environment of a program: its settings, and the job it describes.
+
+use super::collection::Collection;
+use super::data_stream::DataStream;
+use super::record::{Record, read_all};
+use crate::checkpointing::Checkpointing;
+use crate::graph::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use crate::job::{Ending, Job, JobOptions, Restore};
+use crate::metrics::JobMetrics;
+use crate::shared::{JobControl, lock};
+use crate::source::Source;
+use arrow_array::RecordBatch;
+use arrow_schema::SchemaRef;
+use headpond_checkpoint::layout::JobLayout;
+use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
+use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, Result, StateBackend};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// Where a program begins: it makes streams from sources and, when all is described, executes the job.
+///
+/// Clones are the same environment.
+#[derive(Debug, Clone)]
+pub struct StreamExecutionEnvironment {
+    program: Arc<Mutex<Program>>,
+    control: JobControl,
+}
+
+#[derive(Debug)]
+struct Program {
+    nodes: Vec<Node>,
+    /// The first thing that went wrong while the program was described; it is what executing it gives.
+    failure: Option<Error>,
+    settings: Settings,
+}
+
+#[derive(Debug)]
+struct Settings {
+    backend: Option<Arc<dyn StateBackend>>,
+    parallelism: usize,
+    max_parallelism: MaxParallelism,
+    checkpoint_dir: Option<String>,
+    checkpoint_interval: Option<Duration>,
+    restore: Restore,
+    allow_duplicates: bool,
+    local_dir: Option<PathBuf>,
+}
+
+/// How an execution went.
+#[derive(Debug)]
+pub struct JobExecutionResult {
+    /// How it ended.
+    pub ending: Ending,
+    /// The checkpoint it began from, if there was one.
+    pub restored_from: Option<CheckpointId>,
+    /// What it counted.
+    pub metrics: Arc<JobMetrics>,
+}
+
+impl StreamExecutionEnvironment {
+    /// An environment for a new program: one worker, no checkpoints, no state backend yet.
+    pub fn get_execution_environment() -> Self {
+        let settings = Settings {
+            backend: None,
+            parallelism: 1,
+            max_parallelism: MaxParallelism::DEFAULT,
+            checkpoint_dir: None,
+            checkpoint_interval: None,
+            restore: Restore::Latest,
+            allow_duplicates: false,
+            local_dir: None,
+        };
+        let program = Program { nodes: Vec::new(), failure: None, settings };
+        StreamExecutionEnvironment { program: Arc::new(Mutex::new(program)), control: JobControl::new() }
+    }
+
+    fn set(&self, set: impl FnOnce(&mut Settings)) -> &Self {
+        set(&mut lock(&self.program).settings);
+        self
+    }
+
+    /// Sets where keyed state is held. The backend also says whether checkpoints are incremental.
+    pub fn set_state_backend(&self, backend: impl StateBackend + 'static) -> &Self {
+        self.set(|settings| settings.backend = Some(Arc::new(backend)))
+    }
+
+    /// Sets the number of workers.
+    pub fn set_parallelism(&self, parallelism: usize) -> &Self {
+        self.set(|settings| settings.parallelism = parallelism)
+    }
+
+    /// Sets the number of key groups, the most workers the job can ever have. A restored job keeps the one it has.
+    pub fn set_max_parallelism(&self, max_parallelism: MaxParallelism) -> &Self {
+        self.set(|settings| settings.max_parallelism = max_parallelism)
+    }
+
+    /// Makes the job take a checkpoint at this interval.
+    pub fn enable_checkpointing(&self, interval: Duration) -> &Self {
+        self.set(|settings| settings.checkpoint_interval = Some(interval))
+    }
+
+    /// Sets the directory of the checkpoints: `file:///…` or a path. Without [an interval](Self::enable_checkpointing) there is
+    /// one checkpoint, at the end.
+    pub fn set_checkpoint_dir(&self, location: impl Into<String>) -> &Self {
+        self.set(|settings| settings.checkpoint_dir = Some(location.into()))
+    }
+
+    /// Sets what the job starts from; otherwise its last checkpoint, if it has one.
+    pub fn set_restore(&self, restore: Restore) -> &Self {
+        self.set(|settings| settings.restore = restore)
+    }
+
+    /// Accepts that a sink that cannot take back what it has published publishes it again when the job goes back to an older
+    /// checkpoint.
+    pub fn set_allow_duplicates(&self, allow: bool) -> &Self {
+        self.set(|settings| settings.allow_duplicates = allow)
+    }
+
+    /// Sets the directory on local disk for backends that need one. It is empty when no job runs. The default is
+    /// `<job name>.local` in the current directory.
+    pub fn set_local_dir(&self, dir: impl Into<PathBuf>) -> &Self {
+        self.set(|settings| settings.local_dir = Some(dir.into()))
+    }
+
+    /// A handle by which another thread can stop the job. A program whose job was stopped cannot be executed again.
+    pub fn job_control(&self) -> JobControl {
+        self.control.clone()
+    }
+
+    /// A stream of these records, read in order. A job that is restored goes on where it was: the program must give it the
+    /// same records.
+    pub fn from_collection<T: Record>(&self, collection: impl IntoIterator<Item = T>) -> DataStream<T> {
+        let collection = Collection::new(collection).unwrap_or_else(|error| {
+            self.fail(error);
+            Collection::empty()
+        });
+        self.source(collection, read_all)
+    }
+
+    /// A stream of what `record` makes of each row of a source. It is given a batch of the source's rows, and which of them.
+    ///
+    /// A restored job begins at the source's positions in the checkpoint.
+    pub fn from_source<T: 'static>(
+        &self,
+        source: impl Source + 'static,
+        record: impl Fn(&RecordBatch, usize) -> Result<T> + Send + Sync + 'static,
+    ) -> DataStream<T> {
+        self.source(source, move |rows, give| (0..rows.num_rows()).try_for_each(|row| give(record(rows, row)?)))
+    }
+
+    fn source<T: 'static>(
+        &self,
+        source: impl Source + 'static,
+        read: impl Fn(&RecordBatch, &mut dyn FnMut(T) -> Result<()>) -> Result<()> + Send + Sync + 'static,
+    ) -> DataStream<T> {
+        let schema = source.schema();
+        let node = SourceNode { source: Arc::new(source), watermarks: None, row_watermark: false };
+        let node = self.add("source", schema, NodeKind::Source(node));
+        DataStream::new(self.clone(), node, Arc::new(read))
+    }
+
+    /// Runs the job to its end; blocks until then. With checkpoints, a job of this name that was run before goes on from its
+    /// last one.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the program or a setting is wrong, otherwise as
+    /// [`Job::prepare`] and [`Job::run`].
+    pub fn execute(&self, job_name: &str) -> Result<JobExecutionResult> {
+        let (graph, options) = lock(&self.program).job(job_name)?;
+        let job = Job::prepare(graph, options)?;
+        let restored_from = job.restoration().map(|restored| restored.manifest.checkpoint);
+        let metrics = Arc::new(JobMetrics::default());
+        let ending = job.run(self.control.clone(), metrics.clone())?;
+        Ok(JobExecutionResult { ending, restored_from, metrics })
+    }
+
+    /// Adds a step. Its id is its kind and its ordinal among the steps of that kind.
+    pub(super) fn add(&self, step: &'static str, schema: SchemaRef, kind: NodeKind) -> NodeId {
+        let nodes = &mut lock(&self.program).nodes;
+        let ordinal = nodes.iter().filter(|node| node.description == step).count();
+        let id = OperatorId::new(format!("stream/{step}/{ordinal}"));
+        nodes.push(Node { id, description: step.to_owned(), schema, kind });
+        NodeId(nodes.len() - 1)
+    }
+
+    /// The columns of a step's rows.
+    pub(super) fn schema_of(&self, node: NodeId) -> SchemaRef {
+        lock(&self.program).nodes[node.0].schema.clone()
+    }
+
+    /// Gives a step an id of the program's choice.
+    pub(super) fn rename(&self, node: NodeId, uid: &str) {
+        let id = OperatorId::new(uid);
+        let mut program = lock(&self.program);
+        if program.nodes.iter().enumerate().any(|(index, other)| index != node.0 && other.id == id) {
+            let error = Error::invalid("two steps of the program have the same uid").with(Context::Operator, uid);
+            program.failure.get_or_insert(error);
+        }
+        program.nodes[node.0].id = id;
+    }
+
+    /// Remembers what is wrong with the program, for whoever executes it.
+    pub(super) fn fail(&self, error: Error) {
+        lock(&self.program).failure.get_or_insert(error);
+    }
+}
+
+impl Program {
+    fn job(&mut self, name: &str) -> Result<(JobGraph, JobOptions)> {
+        if let Some(error) = self.failure.take() {
+            return Err(error);
+        }
+        if !self.nodes.iter().any(|node| matches!(node.kind, NodeKind::Sink { .. })) {
+            return Err(Error::invalid("the program has no sink").hint("end a stream with `sink_to` or `for_each`"));
+        }
+        let mut graph = JobGraph::new();
+        for node in &self.nodes {
+            graph.add(node.clone());
+        }
+        Ok((graph, self.settings.options(name)?))
+    }
+}
+
+impl Settings {
+    fn options(&self, name: &str) -> Result<JobOptions> {
+        let backend = self.backend.clone().ok_or_else(|| {
+            Error::invalid("the program has no state backend")
+                .hint("call `set_state_backend` with a `HashMapStateBackend` or an `EmbeddedRocksDbStateBackend`")
+        })?;
+        let incremental = backend.capabilities().incremental_checkpoints;
+        let checkpointing = match (&self.checkpoint_dir, self.checkpoint_interval) {
+            (Some(location), interval) => {
+                let storage = CheckpointStorage::open(location, name, StorageOptions::default())?;
+                Some(Checkpointing { interval, incremental, ..Checkpointing::new(storage) })
+            }
+            (None, Some(_)) => {
+                return Err(
+                    Error::invalid("checkpoints are enabled, but not where they go").hint("call `set_checkpoint_dir`")
+                );
+            }
+            (None, None) => None,
+        };
+        let local_dir = match &self.local_dir {
+            Some(dir) => dir.clone(),
+            None => PathBuf::from(format!("{}.local", JobLayout::new(name)?.directory())),
+        };
+        Ok(JobOptions {
+            parallelism: self.parallelism,
+            max_parallelism: self.max_parallelism,
+            checkpointing,
+            restore: self.restore.clone(),
+            allow_duplicates: self.allow_duplicates,
+            ..JobOptions::new(name, backend, local_dir)
+        })
+    }
+}

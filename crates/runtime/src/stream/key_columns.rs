@@ -1,0 +1,80 @@
+//! Keys as columns: the form in which the exchange wants them.
+
+use crate::datum::column_of;
+use arrow_array::ArrayRef;
+use arrow_schema::{DataType, Field, TimeUnit};
+use headpond_state::Result;
+use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
+use headpond_state::row::{DataKind, Datum, FieldType};
+use std::sync::Arc;
+
+/// Keys being collected, a column per component.
+#[derive(Debug)]
+pub(super) struct KeyColumns {
+    types: Vec<FieldType>,
+    values: Vec<Vec<Datum>>,
+    key: Vec<u8>,
+}
+
+impl KeyColumns {
+    /// Columns for keys of type `K`.
+    pub(super) fn of<K: KeyComponent>() -> Self {
+        let types = KeySchema::of::<K>().types().to_vec();
+        KeyColumns { values: vec![Vec::new(); types.len()], types, key: Vec::new() }
+    }
+
+    /// The columns' fields.
+    pub(super) fn fields(&self) -> impl Iterator<Item = Field> {
+        self.types.iter().enumerate().map(|(index, ty)| field(&format!("key.{index}"), ty))
+    }
+
+    /// Adds a key, of the type the columns were made for.
+    pub(super) fn push<K: KeyComponent>(&mut self, key: &K) -> Result<()> {
+        self.key.clear();
+        key.encode(&mut self.key);
+        let mut reader = KeyReader::new(&self.key);
+        for (ty, values) in self.types.iter().zip(&mut self.values) {
+            values.push(reader.datum(ty)?);
+        }
+        Ok(())
+    }
+
+    /// The columns of the keys added since the last call.
+    pub(super) fn finish(&mut self) -> Result<Vec<ArrayRef>> {
+        let columns = self.types.iter().zip(&mut self.values).map(|(ty, values)| {
+            let column = column_of(&data_type(&ty.kind), values);
+            values.clear();
+            column
+        });
+        columns.collect()
+    }
+}
+
+fn field(name: &str, ty: &FieldType) -> Field {
+    Field::new(name, data_type(&ty.kind), ty.nullable)
+}
+
+/// The Arrow type of which [`field_type`](crate::datum::field_type) is the declared type.
+fn data_type(kind: &DataKind) -> DataType {
+    match kind {
+        DataKind::Bool => DataType::Boolean,
+        DataKind::Int8 => DataType::Int8,
+        DataKind::Int16 => DataType::Int16,
+        DataKind::Int32 => DataType::Int32,
+        DataKind::Int64 => DataType::Int64,
+        DataKind::UInt64 => DataType::UInt64,
+        DataKind::Float32 => DataType::Float32,
+        DataKind::Float64 => DataType::Float64,
+        // The scale of a declared decimal is at most 38.
+        DataKind::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale as i8),
+        DataKind::Date => DataType::Date32,
+        DataKind::Timestamp => DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataKind::TimestampLtz => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
+        DataKind::Utf8 => DataType::Utf8,
+        DataKind::Binary => DataType::Binary,
+        DataKind::List(element) => DataType::List(Arc::new(field("item", element))),
+        DataKind::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|member| field(&member.name, &member.ty)).collect())
+        }
+    }
+}

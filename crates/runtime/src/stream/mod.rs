@@ -1,0 +1,100 @@
+//! Jobs as Rust programs: typed records, functions with typed keyed state, Flink's names.
+//!
+//! A program describes a job: where records come from, what is done with each of them, by which key they meet, what is
+//! kept for each key, and where results go. Nothing runs until [`execute`](StreamExecutionEnvironment::execute), which
+//! runs the job as the [`job`](crate::job) module does: on several workers, checkpointed, and from its last checkpoint on
+//! when it was run before.
+//!
+//! - [`StreamExecutionEnvironment`] holds the settings and the program.
+//! - [`DataStream`] is a stream of records: [`map`](DataStream::map), [`filter`](DataStream::filter),
+//!   [`flat_map`](DataStream::flat_map), [`key_by`](DataStream::key_by), [`sink_to`](DataStream::sink_to).
+//! - [`KeyedProcessFunction`] is what a [`KeyedStream`] is processed with. It declares its states by descriptors (see
+//!   [`state`]) and is given one record at a time, with the states of the record's key.
+//! - [`RecordSink`] takes the results; [`CollectSink`] keeps them in memory.
+//!
+//! Between the steps of a job a record travels as bytes (see [`Record`]), so any type serde knows can be one. Steps
+//! without a key are not steps of their own: they run where their records are read next.
+//!
+//! # Example
+//!
+//! The balance of every account, after every payment. Which backend holds the balances is one line: with
+//! `EmbeddedRocksDbStateBackend::new(true)` of the crate `headpond-state-rocksdb` they may outgrow memory and checkpoints
+//! are incremental; `false` makes every checkpoint a full one.
+//!
+//! ```
+//! use headpond_runtime::Result;
+//! use headpond_runtime::stream::{
+//!     Collector, CollectSink, Context, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment,
+//! };
+//! use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
+//! use headpond_state::codec::FixedWidth;
+//! use headpond_state_memory::HashMapStateBackend;
+//! use std::time::Duration;
+//!
+//! struct Balance;
+//!
+//! impl KeyedProcessFunction for Balance {
+//!     type Key = String;
+//!     type In = (String, i64);
+//!     type Out = (String, i64);
+//!     type States = ValueState<i64>;
+//!
+//!     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<ValueState<i64>> {
+//!         ctx.get_state(ValueStateDescriptor::new("balance", FixedWidth))
+//!     }
+//!
+//!     fn process_element(
+//!         &self,
+//!         balance: &mut ValueState<i64>,
+//!         (account, amount): (String, i64),
+//!         ctx: &mut Context<'_, String>,
+//!         out: &mut Collector<(String, i64)>,
+//!     ) -> Result<()> {
+//!         let after = balance.value(ctx)?.unwrap_or(0) + amount;
+//!         balance.update(ctx, &after)?;
+//!         out.collect((account, after));
+//!         Ok(())
+//!     }
+//! }
+//!
+//! # let dir = tempfile::tempdir().expect("a directory");
+//! # let checkpoints = format!("file://{}", dir.path().display());
+//! let env = StreamExecutionEnvironment::get_execution_environment();
+//! env.set_state_backend(HashMapStateBackend::new());
+//! env.enable_checkpointing(Duration::from_secs(1)).set_checkpoint_dir(checkpoints);
+//! env.set_parallelism(2);
+//!
+//! let balances = CollectSink::new();
+//! env.from_collection([("Ada", 100), ("Bob", 50), ("Ada", -30), ("Eve", 0)].map(|(who, sum)| (who.to_owned(), sum)))
+//!     .filter(|(_, amount)| *amount != 0)
+//!     .key_by(|(account, _)| account.clone())
+//!     .process(Balance)
+//!     .sink_to(balances.clone());
+//! env.execute("balances")?;
+//!
+//! let mut balances = balances.records();
+//! balances.sort();
+//! assert_eq!(balances, [("Ada".to_owned(), 70), ("Ada".to_owned(), 100), ("Bob".to_owned(), 50)]);
+//! # Ok::<(), headpond_runtime::Error>(())
+//! ```
+
+mod collect;
+mod collection;
+mod data_stream;
+mod environment;
+mod function;
+mod key_columns;
+mod keyed_stream;
+mod operator;
+mod record;
+mod sink;
+pub mod state;
+
+pub use collect::CollectSink;
+pub use data_stream::DataStream;
+pub use environment::{JobExecutionResult, StreamExecutionEnvironment};
+pub use function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
+pub use headpond_state::encoding::KeyComponent;
+pub use keyed_stream::KeyedStream;
+pub use record::Record;
+pub use sink::{RecordSink, RecordWriter};

@@ -1,0 +1,70 @@
+//! The states of a function: by descriptors registered, by key read and written.
+//!
+//! A descriptor says a state's name, how its values are written ([`codec`](headpond_state::codec)), and when they
+//! expire. [`open`](super::KeyedProcessFunction::open) registers it and gets the state, whose calls take the
+//! [`Context`](super::Context) of the record: they are about its key.
+//!
+//! | descriptor | registered by | state, for each key |
+//! |---|---|---|
+//! | [`ValueStateDescriptor`] | [`get_state`](super::RuntimeContext::get_state) | [`ValueState`]: one value |
+//! | [`ListStateDescriptor`] | [`get_list_state`](super::RuntimeContext::get_list_state) | [`ListState`]: values in the order of adding |
+//! | [`MapStateDescriptor`] | [`get_map_state`](super::RuntimeContext::get_map_state) | [`MapState`]: values by user key |
+//! | [`ReducingStateDescriptor`] | [`get_reducing_state`](super::RuntimeContext::get_reducing_state) | [`ReducingState`]: the fold of values |
+//! | [`AggregatingStateDescriptor`] | [`get_aggregating_state`](super::RuntimeContext::get_aggregating_state) | [`AggregatingState`]: an accumulator |
+//!
+//! # Errors
+//! Calls fail as the backend does, and with what the codec says of a stored value; the error names the state.
+
+mod aggregating;
+mod list;
+mod map;
+mod reducing;
+mod value;
+
+pub use aggregating::{AggregatingState, AggregatingStateDescriptor};
+pub use headpond_state::ttl::{StateVisibility, TtlConfig, UpdateType};
+pub use headpond_state::typed::AggregateFunction;
+pub use list::{ListState, ListStateDescriptor};
+pub use map::{MapState, MapStateDescriptor};
+pub use reducing::{ReducingState, ReducingStateDescriptor};
+pub use value::{ValueState, ValueStateDescriptor};
+
+use super::function::RuntimeContext;
+use headpond_state::codec::Codec;
+use headpond_state::ttl::TimeDomain;
+use headpond_state::{Context, Error, Result, StateDescriptor};
+use std::fmt;
+use std::sync::Arc;
+
+/// What the descriptors of all kinds say.
+struct Declaration<T> {
+    name: String,
+    codec: Arc<dyn Codec<T>>,
+    ttl: Option<TtlConfig>,
+}
+
+impl<T> fmt::Debug for Declaration<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Declaration")
+            .field("name", &self.name)
+            .field("codec", &self.codec)
+            .field("ttl", &self.ttl)
+            .finish()
+    }
+}
+
+impl<T> Declaration<T> {
+    fn new(name: impl Into<String>, codec: impl Codec<T> + 'static) -> Self {
+        Declaration { name: name.into(), codec: Arc::new(codec), ttl: None }
+    }
+
+    /// The state's descriptor, given the one that its kind makes of name and codec.
+    fn complete(&self, descriptor: StateDescriptor, ctx: &RuntimeContext<'_>) -> Result<StateDescriptor> {
+        if self.ttl.is_some_and(|ttl| ttl.domain == TimeDomain::EventTime) {
+            return Err(Error::unsupported("states of the stream API expire by processing time only")
+                .with(Context::State, &self.name)
+                .hint("use `TimeDomain::ProcessingTime`"));
+        }
+        Ok(descriptor.with_key_schema(ctx.key_schema.to_string()).with_ttl(self.ttl))
+    }
+}

@@ -1,0 +1,290 @@
+//! `GROUP BY` without windows: a result that changes with every batch.
+//!
+//! For each key of a batch the operator emits the new result (`+I`) or, where there was one, the old (`-U`) and the new (`+U`),
+//! unless they are equal. Where the sink overwrites rows by the same key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
+
+use super::accumulators::Accumulators;
+use super::cell::Overflow;
+use super::grouping::Grouping;
+use super::layout::{AggregatePlan, OutputColumn};
+use super::results::results;
+use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
+use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
+use headpond_runtime::{KeyedBatch, Output};
+use headpond_state::row::{Datum, RowCodec};
+use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
+use std::sync::Arc;
+
+/// The name of the state that holds groups' accumulators.
+pub(super) const ACCUMULATORS: &str = "accumulators";
+
+/// Rows taken back from groups that have no state any more: it has expired.
+const WITHOUT_STATE: &str = "rows taken back without state";
+
+/// How many rows are given at a time.
+const ROWS_PER_SLICE: usize = 8192;
+
+/// Makes the operator of each worker.
+#[derive(Debug)]
+pub(crate) struct GroupAggregateFactory {
+    plan: Arc<AggregatePlan>,
+}
+
+impl GroupAggregateFactory {
+    /// A factory of operators that follow `plan`.
+    pub(crate) fn new(plan: AggregatePlan) -> Self {
+        GroupAggregateFactory { plan: Arc::new(plan) }
+    }
+}
+
+impl KeyedOperatorFactory for GroupAggregateFactory {
+    fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
+        let state = setup
+            .state
+            .register(&accumulators_descriptor(&self.plan))
+            .map_err(|error| error.with(Context::Operator, &self.plan.operator))?;
+        Ok(Box::new(GroupAggregate {
+            codec: self.plan.codec(),
+            sorted: setup.capabilities.prefers_sorted_batches,
+            prefix_len: setup.max_parallelism.prefix_len(),
+            accumulators: Accumulators::new(&self.plan.layout),
+            grouping: Grouping::default(),
+            writes: WriteBatch::new(),
+            row: Vec::new(),
+            pending: None,
+            plan: Arc::clone(&self.plan),
+            state,
+        }))
+    }
+}
+
+/// The declaration of the state that holds groups' accumulators.
+pub(super) fn accumulators_descriptor(plan: &AggregatePlan) -> StateDescriptor {
+    let codec = plan.codec();
+    StateDescriptor::new(ACCUMULATORS, StateKind::Value, codec.codec_id())
+        .with_key_schema(plan.key_schema.to_string())
+        .with_value_schema(codec.schema().to_string())
+        .with_ttl(plan.ttl)
+}
+
+/// The operator on a worker.
+#[derive(Debug)]
+struct GroupAggregate {
+    plan: Arc<AggregatePlan>,
+    state: StateId,
+    codec: RowCodec,
+    sorted: bool,
+    prefix_len: usize,
+    accumulators: Accumulators,
+    grouping: Grouping,
+    writes: WriteBatch,
+    row: Vec<Datum>,
+    /// What is computed and not yet given.
+    pending: Option<ChangeBatch>,
+}
+
+impl KeyedOperator for GroupAggregate {
+    fn process(&mut self, _input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if batch.changes.is_empty() {
+            return Ok(Progress::Done);
+        }
+        self.pending = self.fold(batch, cx).map_err(|error| error.with(Context::Operator, &self.plan.operator))?;
+        self.resume(cx)
+    }
+
+    fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        Ok(give_slices(&mut self.pending, cx.output))
+    }
+
+    fn advance(&mut self, _cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        Ok(Progress::Done)
+    }
+}
+
+impl GroupAggregate {
+    /// Folds a batch into the state and returns how the result changes.
+    fn fold(&mut self, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Option<ChangeBatch>> {
+        let changes = &batch.changes;
+        self.grouping.group(changes.num_rows(), |row| batch.keys.get(row), self.sorted);
+        self.load(&mut *cx.state, cx.processing_time_ms)?;
+        let before = results(&self.plan, &self.accumulators)?;
+        let signs = signs(changes);
+        let folded = self.accumulators.fold(&self.plan.layout, changes, self.grouping.groups(), signs.as_deref());
+        folded.map_err(|overflow| self.overflow(overflow, batch))?;
+        cx.counters.add(WITHOUT_STATE, self.lost_retractions());
+        self.store(cx)?;
+        let after = results(&self.plan, &self.accumulators)?;
+        self.changes(changes.rows(), &before, &after)
+    }
+
+    fn load(&mut self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<()> {
+        self.accumulators.clear();
+        let GroupAggregate { accumulators, codec, row, plan, .. } = self;
+        let mut result = Ok(());
+        state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
+            if result.is_err() {
+                return;
+            }
+            let visible = match (stored, &plan.ttl) {
+                (None, _) => Ok(None),
+                (Some(value), None) => Ok(Some(value)),
+                (Some(stored), Some(ttl)) => {
+                    ttl::split_stamp(stored).map(|(stamp_ms, value)| ttl.is_visible(stamp_ms, now_ms).then_some(value))
+                }
+            };
+            result = visible.and_then(|value| match value {
+                None => {
+                    accumulators.push_new();
+                    Ok(())
+                }
+                Some(value) => {
+                    row.clear();
+                    codec.decode(value, row)?;
+                    accumulators.push_stored(row)
+                }
+            });
+        })?;
+        result.map_err(|error| error.with(Context::State, ACCUMULATORS))
+    }
+
+    /// The rows taken back from groups that had none.
+    fn lost_retractions(&self) -> u64 {
+        self.accumulators.rows.iter().map(|rows| rows.min(&0).unsigned_abs()).sum()
+    }
+
+    fn store(&mut self, cx: &mut OperatorContext<'_>) -> Result<()> {
+        let GroupAggregate { accumulators, codec, row, plan, writes, .. } = self;
+        writes.clear();
+        let stamp_ms = plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
+        let mut result = Ok(());
+        for (group, key) in self.grouping.keys().iter().enumerate() {
+            if accumulators.rows[group] <= 0 {
+                if accumulators.existed[group] {
+                    writes.delete(self.state, key);
+                }
+                continue;
+            }
+            accumulators.store(group, row);
+            writes.put_with(self.state, key, |out| {
+                if let Some(stamp_ms) = stamp_ms {
+                    ttl::put_stamp(stamp_ms, out);
+                }
+                if let Err(error) = codec.encode(row, out) {
+                    result = Err(error);
+                }
+            });
+        }
+        result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+        cx.state.write(writes)
+    }
+
+    fn changes(&self, rows: &RecordBatch, before: &[ArrayRef], after: &[ArrayRef]) -> Result<Option<ChangeBatch>> {
+        let changed = differing(before, after, self.grouping.len())?;
+        let mut kinds: Vec<u8> = Vec::with_capacity(2 * self.grouping.len());
+        let mut picks: Vec<(usize, usize)> = Vec::with_capacity(2 * self.grouping.len());
+        for group in 0..self.grouping.len() {
+            let existed = self.accumulators.existed[group];
+            let exists = self.accumulators.rows[group] > 0;
+            match (existed, exists) {
+                (false, true) => {
+                    kinds.push(ChangeKind::Insert as u8);
+                    picks.push((1, group));
+                }
+                (true, true) if changed.value(group) => {
+                    if !self.plan.overwrites {
+                        kinds.push(ChangeKind::UpdateBefore as u8);
+                        picks.push((0, group));
+                    }
+                    kinds.push(ChangeKind::UpdateAfter as u8);
+                    picks.push((1, group));
+                }
+                (true, false) => {
+                    kinds.push(ChangeKind::Delete as u8);
+                    picks.push((0, group));
+                }
+                _ => {}
+            }
+        }
+        if picks.is_empty() {
+            return Ok(None);
+        }
+        let first_rows = self.grouping.first_rows();
+        let key_rows: UInt32Array = picks.iter().map(|(_, group)| first_rows[*group]).collect::<Vec<_>>().into();
+        let mut columns = Vec::with_capacity(self.plan.output_columns.len());
+        for column in &self.plan.output_columns {
+            columns.push(match *column {
+                OutputColumn::Key(index) => {
+                    arrow_select::take::take(rows.column(index), &key_rows, None).map_err(arrow_error)?
+                }
+                OutputColumn::Call(index) => {
+                    let sides: [&dyn Array; 2] = [before[index].as_ref(), after[index].as_ref()];
+                    arrow_select::interleave::interleave(&sides, &picks).map_err(arrow_error)?
+                }
+                OutputColumn::Window(_) => {
+                    return Err(Error::internal("a group without windows has a window's column"));
+                }
+            });
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(picks.len()));
+        let rows =
+            RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options).map_err(arrow_error)?;
+        ChangeBatch::with_kinds(rows, kinds.into()).map(Some)
+    }
+
+    #[cold]
+    fn overflow(&self, overflow: Overflow, batch: &KeyedBatch) -> Error {
+        overflow_error(&self.plan, &batch.keys.get(overflow.row)[self.prefix_len..])
+    }
+}
+
+/// The error for a sum beyond its type.
+#[cold]
+pub(super) fn overflow_error(plan: &AggregatePlan, key: &[u8]) -> Error {
+    Error::invalid("a SUM has grown beyond its type")
+        .with(Context::Text, plan.shown_key(key))
+        .hint("cast the argument to a wider type, such as DECIMAL(38, 0) or DOUBLE; the state then begins anew")
+}
+
+/// 1 for each row that comes, -1 for each that is taken back; `None`: all come.
+fn signs(changes: &ChangeBatch) -> Option<Vec<i64>> {
+    let kinds = changes.kinds()?;
+    let is_retraction = |kind: u8| kind == ChangeKind::UpdateBefore as u8 || kind == ChangeKind::Delete as u8;
+    Some(kinds.values().iter().map(|kind| if is_retraction(*kind) { -1 } else { 1 }).collect())
+}
+
+/// The rows in which any of the columns differ.
+fn differing(before: &[ArrayRef], after: &[ArrayRef], rows: usize) -> Result<BooleanArray> {
+    let mut differing: Option<BooleanArray> = None;
+    for (before, after) in before.iter().zip(after) {
+        let column = arrow_ord::cmp::distinct(before, after).map_err(arrow_error)?;
+        if column.true_count() == rows {
+            return Ok(column);
+        }
+        differing = Some(match differing {
+            None => column,
+            Some(others) => BooleanArray::new(others.values() | column.values(), None),
+        });
+    }
+    Ok(differing.unwrap_or_else(|| BooleanArray::from(vec![false; rows])))
+}
+
+/// Gives what is pending until the output is full. An update's two rows are never given apart.
+pub(super) fn give_slices(pending: &mut Option<ChangeBatch>, output: &mut Output) -> Progress {
+    while let Some(batch) = pending.take() {
+        if output.is_full() {
+            *pending = Some(batch);
+            return Progress::More;
+        }
+        let mut length = batch.num_rows().min(ROWS_PER_SLICE);
+        if length < batch.num_rows() && batch.kind(length - 1) == ChangeKind::UpdateBefore {
+            length += 1;
+        }
+        let rest = batch.num_rows() - length;
+        if rest > 0 {
+            *pending = Some(batch.slice(length, rest));
+        }
+        output.give(batch.slice(0, length));
+    }
+    Progress::Done
+}

@@ -1,0 +1,27 @@
+//! Streaming SQL: a script of settings, tables and inserts becomes a job graph for the runtime.
+//!
+//! ```text
+//! text ──[script]──▶ statements ──[plan]──▶ logical plans (DataFusion) ──▶ job graph
+//!                                              │                             │
+//!                                        [expression]                   [aggregate]
+//!                                    filters and projections        keyed state, windows
+//! ```
+//!
+//! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and column, and nothing
+//! starts before the whole file is understood.
+//!
+//! Words, functions and types are Flink's where there is no reason to differ; `docs/reference/sql.md` lists them, and
+//! `docs/reference/differences-from-flink.md` says where they differ.
+
+mod aggregate;
+mod dialect;
+mod expression;
+mod nearest;
+mod plan;
+mod position;
+pub mod script;
+mod settings;
+
+pub use plan::{PlannedJob, plan};
+pub use position::Position;
+pub use script::{Script, parse};

@@ -1,0 +1,27 @@
+//! The known name that is nearest to one that nobody knows.
+
+use headpond_state::Error;
+
+/// The candidate most like `wanted`, unless none is like it.
+pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    const ALIKE: f64 = 0.6;
+    let wanted = wanted.to_lowercase();
+    let scored = candidates
+        .map(|candidate| (strsim::normalized_damerau_levenshtein(&wanted, &candidate.to_lowercase()), candidate));
+    let (score, best) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (score >= ALIKE).then_some(best)
+}
+
+/// The error for a column that a table lacks.
+pub(crate) fn no_column<'a>(column: &str, table: &str, columns: impl Iterator<Item = &'a str> + Clone) -> Error {
+    let error = Error::invalid(format!("table `{table}` has no column `{column}`"));
+    match nearest(column, columns.clone()) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error.hint(format!("its columns are {}", listed(columns))),
+    }
+}
+
+/// Names separated by commas.
+pub(crate) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,346 @@
+//! From an aggregate of a logical plan to a keyed operator.
+
+use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base};
+use super::types::canonical;
+use crate::aggregate::{
+    AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn,
+    WindowAggregateFactory, WindowSpec,
+};
+use crate::expression::{Compiler, WindowCall};
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_common::DFSchema;
+use datafusion_expr::expr::AggregateFunction as LogicalCall;
+use datafusion_expr::{Aggregate, Expr};
+use headpond_runtime::key::KeyEncoder;
+use headpond_runtime::operator::KeyedOperatorFactory;
+use headpond_runtime::{KeyedInput, Node, NodeKind};
+use headpond_state::{Error, MaxParallelism, OperatorId, Result};
+use std::sync::Arc;
+
+impl FlowBuilder<'_> {
+    /// The nodes of an aggregate.
+    pub(super) fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Flow> {
+        let overwrites = std::mem::take(&mut self.overwrites);
+        let windowed = aggregate.group_expr.iter().any(is_windowed) || has_windows(&aggregate.input)?;
+        let flow = self.build(&aggregate.input, windowed)?;
+        let mut input = AggregateInput::new(&flow, aggregate, self)?;
+        let window = input.window()?;
+        if window.is_some() && flow.changing {
+            return Err(Error::unsupported("windows over a changing result are not supported")
+                .hint("compute windows over the table itself"));
+        }
+        let calls = input.calls()?;
+        let key_columns = input.keys.len();
+        let (columns, fields) = input.columns_and_fields()?;
+        let output_columns = input.output_columns.clone();
+        let rows_name = input.rows_name(window.as_ref());
+        let time_column = input.time_column;
+        let (changing, bounded) = (flow.changing, flow.bounded);
+        let row_watermark = flow.row_watermark && window.is_some();
+        let event_time = None;
+        let flow = self.materialize(Flow { columns, row_watermark, event_time, ..flow }, fields)?;
+
+        let schema = self.graph.node(flow.node).schema.clone();
+        let layout = Layout::new(&calls, &schema, changing, &rows_name)?;
+        let id = self.next_id(if window.is_some() { "window-aggregate" } else { "group-aggregate" });
+        let key: Vec<usize> = (0..key_columns).collect();
+        let key_schema = KeyEncoder::new(&schema, &key, MaxParallelism::DEFAULT)?.schema();
+        let output = output_schema(aggregate, &output_columns, &schema, &calls)?;
+        let plan = AggregatePlan {
+            operator: id.clone(),
+            input: Arc::clone(&schema),
+            key_columns,
+            key_schema,
+            output: Arc::clone(&output),
+            output_columns,
+            calls,
+            layout,
+            overwrites,
+            format: self.settings.format,
+            ttl: if window.is_some() { None } else { self.settings.ttl },
+        };
+        self.note_state(&id, &plan, window.as_ref());
+        let description = describe(&plan, window.as_ref());
+        let operator: Arc<dyn KeyedOperatorFactory> = match window {
+            None => Arc::new(GroupAggregateFactory::new(plan)),
+            Some(window) => {
+                let time = time_column.ok_or_else(|| Error::internal("a window has no time column"))?;
+                let spec = WindowSpec {
+                    size_ms: window.size_ms,
+                    offset_ms: window.offset_ms,
+                    time,
+                    row_watermark: schema.fields().len() - 1,
+                };
+                Arc::new(WindowAggregateFactory::new(plan, spec))
+            }
+        };
+        let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: flow.node, key }], operator };
+        let changing = !description.is_windowed;
+        let node = self.graph.add(Node { id, description: description.text, schema: Arc::clone(&output), kind });
+        let columns = logical_columns(&output, aggregate.schema.as_ref());
+        Ok(Flow {
+            node,
+            base: output,
+            row_watermark: false,
+            columns,
+            filter: None,
+            changing,
+            bounded,
+            event_time: None,
+        })
+    }
+}
+
+/// What an aggregate needs of its input: the columns of the key, then those of arguments, filters and time.
+struct AggregateInput<'a> {
+    aggregate: &'a Aggregate,
+    flow: &'a Flow,
+    compiler: Compiler,
+    keys: Vec<Expr>,
+    others: Vec<Expr>,
+    window_calls: Vec<WindowCall>,
+    output_columns: Vec<OutputColumn>,
+    time_column: Option<usize>,
+}
+
+impl<'a> AggregateInput<'a> {
+    fn new(flow: &'a Flow, aggregate: &'a Aggregate, builder: &FlowBuilder<'_>) -> Result<Self> {
+        let mut input = AggregateInput {
+            aggregate,
+            flow,
+            compiler: Compiler::new(&flow.base, builder.session.config_options())?,
+            keys: Vec::new(),
+            others: Vec::new(),
+            window_calls: Vec::new(),
+            output_columns: Vec::new(),
+            time_column: None,
+        };
+        for group in &aggregate.group_expr {
+            if matches!(group, Expr::GroupingSet(_)) {
+                return Err(Error::unsupported("GROUPING SETS, ROLLUP and CUBE are not supported"));
+            }
+            let expr = over_base(group, aggregate.input.schema(), flow)?;
+            match WindowCall::of(&expr) {
+                Some(call) => {
+                    let call = call?;
+                    input.output_columns.push(OutputColumn::Window(call.part));
+                    input.window_calls.push(call);
+                }
+                None => {
+                    input.output_columns.push(OutputColumn::Key(input.keys.len()));
+                    input.keys.push(expr);
+                }
+            }
+        }
+        Ok(input)
+    }
+
+    /// The window that is grouped by, checked.
+    fn window(&mut self) -> Result<Option<WindowCall>> {
+        let Some(window) = self.window_calls.first().cloned() else { return Ok(None) };
+        let differs = |other: &WindowCall| {
+            other.time != window.time || other.size_ms != window.size_ms || other.offset_ms != window.offset_ms
+        };
+        if self.window_calls.iter().any(differs) {
+            return Err(Error::unsupported("grouping by two different windows is not supported"));
+        }
+        match &self.flow.event_time {
+            Some(time) if *time == window.time => {}
+            Some(_) => {
+                return Err(Error::invalid(format!(
+                    "a window's time must be the table's event time, and {} is not",
+                    window.time
+                ))
+                .hint("use the column of the table's WATERMARK, unchanged"));
+            }
+            None => {
+                return Err(Error::invalid("a window needs event time, and its input has none")
+                    .hint("declare it in the table: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"));
+            }
+        }
+        self.time_column = Some(self.other(window.time.clone()));
+        Ok(Some(window))
+    }
+
+    /// The input column of an expression that is no key.
+    fn other(&mut self, expr: Expr) -> usize {
+        let position = self.others.iter().position(|other| *other == expr);
+        let index = position.unwrap_or_else(|| {
+            self.others.push(expr);
+            self.others.len() - 1
+        });
+        self.keys.len() + index
+    }
+
+    fn calls(&mut self) -> Result<Vec<AggregateCall>> {
+        let mut calls = Vec::new();
+        for (index, expr) in self.aggregate.aggr_expr.iter().enumerate() {
+            let call = match expr.clone().unalias() {
+                Expr::AggregateFunction(call) => call,
+                other => return Err(Error::unsupported(format!("the aggregate {other} is not supported"))),
+            };
+            let field = self.aggregate.schema.field(self.aggregate.group_expr.len() + index);
+            let output = canonical(field.data_type())?;
+            calls.push(self.call(&call, output)?);
+            self.output_columns.push(OutputColumn::Call(index));
+        }
+        Ok(calls)
+    }
+
+    fn call(&mut self, call: &LogicalCall, output: DataType) -> Result<AggregateCall> {
+        let name = call.func.name();
+        let function = match name {
+            "count" => AggregateFunction::Count,
+            "sum" => AggregateFunction::Sum,
+            "min" => AggregateFunction::Min,
+            "max" => AggregateFunction::Max,
+            "avg" => AggregateFunction::Avg,
+            other => return Err(Error::unsupported(format!("the aggregate {other} is not supported"))),
+        };
+        if call.params.distinct {
+            return Err(Error::unsupported(format!("{name}(DISTINCT …) is not supported")));
+        }
+        if !call.params.order_by.is_empty() {
+            return Err(Error::unsupported(format!("{name}(… ORDER BY …) is not supported")));
+        }
+        let schema = self.aggregate.input.schema();
+        let argument = match &call.params.args[..] {
+            [Expr::Literal(literal, _)] if function == AggregateFunction::Count && !literal.is_null() => None,
+            [argument] => Some(self.argument(argument, schema, function)?),
+            _ => return Err(Error::unsupported(format!("{name} of more than one argument is not supported"))),
+        };
+        let filter = match &call.params.filter {
+            None => None,
+            Some(filter) => {
+                let filter = over_base(filter, schema, self.flow)?;
+                Some(self.other(filter))
+            }
+        };
+        let argument_text = argument.map_or_else(|| "*".to_owned(), |argument| self.text(argument));
+        let text = match filter {
+            None => argument_text,
+            Some(filter) => format!("{argument_text} where {}", self.text(filter)),
+        };
+        Ok(AggregateCall { function, argument, filter, text, output })
+    }
+
+    fn argument(&mut self, argument: &Expr, schema: &DFSchema, function: AggregateFunction) -> Result<usize> {
+        let argument = over_base(argument, schema, self.flow)?;
+        let data_type = self.compiler.data_type(&argument)?;
+        // Counting asks only whether there is a value, whatever its type.
+        let wanted = match function {
+            AggregateFunction::Count => data_type,
+            _ => canonical(&data_type)?,
+        };
+        let argument = self.compiler.cast(argument, &wanted)?;
+        Ok(self.other(argument))
+    }
+
+    fn text(&self, column: usize) -> String {
+        self.others[column - self.keys.len()].schema_name().to_string()
+    }
+
+    fn columns_and_fields(&self) -> Result<(Vec<Expr>, Vec<Field>)> {
+        let mut columns = Vec::new();
+        let mut fields: Vec<Field> = Vec::new();
+        let keys = self.keys.iter().map(|expr| (expr, true));
+        let others = self.others.iter().map(|expr| (expr, false));
+        for (expr, is_key) in keys.chain(others) {
+            let data_type = self.compiler.data_type(expr)?;
+            let data_type = if is_key { canonical(&data_type)? } else { data_type };
+            fields.push(Field::new(unique(expr.schema_name().to_string(), &fields), data_type, true));
+            columns.push(expr.clone());
+        }
+        Ok((columns, fields))
+    }
+
+    /// The name of the count of a group's rows, which tells what a group is: a query with another key has another state.
+    fn rows_name(&self, window: Option<&WindowCall>) -> String {
+        let keys = self.keys.iter().map(|expr| expr.schema_name().to_string()).collect::<Vec<_>>().join(", ");
+        let by = if keys.is_empty() { String::new() } else { format!(" by {keys}") };
+        match window {
+            None => format!("rows{by}"),
+            Some(window) => {
+                let time = window.time.schema_name();
+                format!("rows{by} in windows of {} ms from {} ms of {time}", window.size_ms, window.offset_ms)
+            }
+        }
+    }
+}
+
+/// The name, made different from those of the fields.
+fn unique(name: String, fields: &[Field]) -> String {
+    let taken = |name: &str| fields.iter().any(|field| field.name() == name);
+    if !taken(&name) {
+        return name;
+    }
+    let numbered = (1..).map(|number| format!("{name}_{number}")).find(|name| !taken(name));
+    numbered.unwrap_or(name)
+}
+
+fn output_schema(
+    aggregate: &Aggregate,
+    columns: &[OutputColumn],
+    input: &Schema,
+    calls: &[AggregateCall],
+) -> Result<SchemaRef> {
+    let mut fields: Vec<Field> = Vec::new();
+    for (index, output) in columns.iter().enumerate() {
+        let logical = aggregate.schema.field(index);
+        let data_type = match output {
+            OutputColumn::Key(key) => input.field(*key).data_type().clone(),
+            OutputColumn::Window(_) => canonical(logical.data_type())?,
+            OutputColumn::Call(call) => calls[*call].output.clone(),
+        };
+        fields.push(Field::new(unique(logical.name().clone(), &fields), data_type, true));
+    }
+    Ok(Arc::new(Schema::new(fields)))
+}
+
+/// The columns of the output with the types that the logical plan gives them.
+fn logical_columns(output: &Schema, logical: &DFSchema) -> Vec<Expr> {
+    let typed = output.fields().iter().zip(logical.fields());
+    let columns = typed.map(|(actual, logical)| {
+        let expr = column(actual.name());
+        if actual.data_type() == logical.data_type() {
+            expr
+        } else {
+            datafusion_expr::cast(expr, logical.data_type().clone())
+        }
+    });
+    columns.collect()
+}
+
+struct Description {
+    text: String,
+    is_windowed: bool,
+}
+
+fn describe(plan: &AggregatePlan, window: Option<&WindowCall>) -> Description {
+    let keys = plan.input.fields()[..plan.key_columns].iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
+    let calls = plan.calls.iter().map(|call| format!("{}({})", call.function.name(), call.text)).collect::<Vec<_>>();
+    let mut text = if keys.is_empty() { "one group".to_owned() } else { format!("group by {}", keys.join(", ")) };
+    if let Some(window) = window {
+        text.push_str(&format!(", tumbling windows of {} ms", window.size_ms));
+    }
+    if !calls.is_empty() {
+        text.push_str(&format!("; {}", calls.join(", ")));
+    }
+    Description { text, is_windowed: window.is_some() }
+}
+
+impl FlowBuilder<'_> {
+    /// Remembers what an operator keeps, for `EXPLAIN`.
+    fn note_state(&mut self, id: &OperatorId, plan: &AggregatePlan, window: Option<&WindowCall>) {
+        let key = if plan.key_columns == 0 { "none, one group".to_owned() } else { plan.key_schema.to_string() };
+        let mut lines =
+            vec![format!("key: {key}"), format!("state `accumulators` ({}): {}", plan.format, plan.layout.schema)];
+        lines.push(match (window, plan.ttl) {
+            (Some(_), _) => "expiry: when a window closes".to_owned(),
+            (None, Some(ttl)) => format!("expiry: {} ms after the last write (table.exec.state.ttl)", ttl.ttl_ms),
+            (None, None) if plan.key_columns == 0 => "expiry: never; there is one group".to_owned(),
+            (None, None) => "expiry: never; unbounded: no window, no TTL".to_owned(),
+        });
+        self.notes.insert(id.clone(), lines);
+    }
+}

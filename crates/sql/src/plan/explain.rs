@@ -1,0 +1,30 @@
+//! What `EXPLAIN` shows: a job's operators, with what they keep and for how long.
+
+use headpond_runtime::{JobGraph, NodeId};
+use headpond_state::OperatorId;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// The operators of a graph as text.
+pub(super) fn explain(graph: &JobGraph, notes: &BTreeMap<OperatorId, Vec<String>>) -> String {
+    let mut text = String::new();
+    for (_, node) in graph.nodes() {
+        // Writing to a String does not fail.
+        let _ = writeln!(text, "{}: {}", node.id, node.description);
+        let inputs: Vec<&str> = node.kind.inputs().into_iter().map(|input| id_of(graph, input)).collect();
+        if !inputs.is_empty() {
+            let _ = writeln!(text, "  from: {}", inputs.join(", "));
+        }
+        for line in notes.get(&node.id).into_iter().flatten() {
+            let _ = writeln!(text, "  {line}");
+        }
+        let columns = node.schema.fields().iter();
+        let columns = columns.map(|field| format!("{} {}", field.name(), crate::script::type_name(field.data_type())));
+        let _ = writeln!(text, "  columns: {}", columns.collect::<Vec<_>>().join(", "));
+    }
+    text
+}
+
+fn id_of(graph: &JobGraph, node: NodeId) -> &str {
+    graph.node(node).id.as_str()
+}

@@ -1,0 +1,290 @@
+//! From a logical plan to nodes of a job graph.
+//!
+//! A [`Flow`] is a node of the graph with expressions over its columns that are still to be computed. Projections and filters only
+//! change the expressions; where a step needs rows (an aggregate, a sink) the flow is *materialized*: one step that filters and
+//! projects.
+
+use super::error::planning_error;
+use super::session::{Session, TableScanned};
+use super::table::Table;
+use crate::expression::{Compiler, ProjectionFactory, WindowCall, substitute, watermark_factory};
+use crate::settings::JobSettings;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_common::{Column, DFSchema};
+use datafusion_expr::utils::expr_to_columns;
+use datafusion_expr::{Expr, LogicalPlan};
+use headpond_runtime::source::ROW_WATERMARK_COLUMN;
+use headpond_runtime::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use headpond_state::{Error, OperatorId, Result};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+/// A node with what is still to be computed from its rows.
+#[derive(Debug, Clone)]
+pub(super) struct Flow {
+    /// Whose rows.
+    pub(super) node: NodeId,
+    /// The node's columns, without the hidden one.
+    pub(super) base: SchemaRef,
+    /// Whether the node has the hidden column of row watermarks behind the others.
+    pub(super) row_watermark: bool,
+    /// The columns, as expressions over the node's.
+    pub(super) columns: Vec<Expr>,
+    /// Which rows to keep, over the node's columns.
+    pub(super) filter: Option<Expr>,
+    /// Whether rows may be taken back.
+    pub(super) changing: bool,
+    /// Whether the rows end.
+    pub(super) bounded: bool,
+    /// The rows' time, over the node's columns.
+    pub(super) event_time: Option<Expr>,
+}
+
+/// Builds the nodes of one `INSERT`.
+#[derive(Debug)]
+pub(super) struct FlowBuilder<'s> {
+    pub(super) session: &'s Session,
+    pub(super) settings: &'s JobSettings,
+    pub(super) graph: &'s mut JobGraph,
+    /// Whether the next aggregate's updates overwrite the row of its key, so that nobody needs the old row.
+    pub(super) overwrites: bool,
+    /// What operators keep, for `EXPLAIN`.
+    pub(super) notes: BTreeMap<OperatorId, Vec<String>>,
+    ids: OperatorIds,
+}
+
+/// Gives operators their ids: `<sink table>/<kind>/<ordinal>`.
+#[derive(Debug)]
+struct OperatorIds {
+    sink: String,
+    ordinals: BTreeMap<&'static str, usize>,
+}
+
+impl<'s> FlowBuilder<'s> {
+    /// A builder of nodes whose ids begin with `sink`.
+    pub(super) fn new(session: &'s Session, settings: &'s JobSettings, graph: &'s mut JobGraph, sink: &str) -> Self {
+        let ids = OperatorIds { sink: sink.to_owned(), ordinals: BTreeMap::new() };
+        FlowBuilder { session, settings, graph, overwrites: false, notes: BTreeMap::new(), ids }
+    }
+
+    /// The id of the next operator of a kind.
+    pub(super) fn next_id(&mut self, kind: &'static str) -> OperatorId {
+        let ordinal = self.ids.ordinals.entry(kind).or_insert(0);
+        let id = OperatorId::new(format!("{}/{kind}/{ordinal}", self.ids.sink));
+        *ordinal += 1;
+        id
+    }
+
+    /// The nodes of a query whose rows go nowhere.
+    pub(super) fn query(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let flow = self.build(plan, false)?;
+        let fields = self.fields(&flow, plan.schema().fields().iter().map(|field| field.name().clone()))?;
+        self.materialize(flow, fields).map(|_| ())
+    }
+
+    /// The nodes that compute `plan`. `row_watermark` asks for the hidden column of row watermarks.
+    pub(super) fn build(&mut self, plan: &LogicalPlan, row_watermark: bool) -> Result<Flow> {
+        match plan {
+            LogicalPlan::TableScan(scan) => {
+                let table = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<TableScanned>();
+                let table = table.ok_or_else(|| Error::internal("a scan reads something that is no table"))?;
+                let all: Vec<usize> = (0..table.0.schema.fields().len()).collect();
+                let flow = self.source(&table.0, scan.projection.as_ref().unwrap_or(&all), row_watermark)?;
+                scan.filters.iter().try_fold(flow, |flow, filter| self.filter(flow, plan.schema(), filter))
+            }
+            LogicalPlan::SubqueryAlias(alias) => self.build(&alias.input, row_watermark),
+            LogicalPlan::Projection(projection) => {
+                let flow = self.build(&projection.input, row_watermark)?;
+                self.project(flow, projection.input.schema(), &projection.expr)
+            }
+            LogicalPlan::Filter(filter) => {
+                let flow = self.build(&filter.input, row_watermark)?;
+                self.filter(flow, filter.input.schema(), &filter.predicate)
+            }
+            LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
+            other => Err(Error::unsupported(format!("{} is not supported", name_of(other)))),
+        }
+    }
+
+    fn source(&mut self, table: &Arc<Table>, projection: &[usize], row_watermark: bool) -> Result<Flow> {
+        let mut needed = HashSet::new();
+        let mut need = |expr: &Expr| expr_to_columns(expr, &mut needed).map_err(planning_error);
+        for &column in projection {
+            need(&table.expressions[column])?;
+        }
+        if let Some(watermark) = &table.watermark {
+            need(&watermark.expression)?;
+            need(&watermark.time)?;
+        }
+        let mut physical: Vec<usize> =
+            needed.iter().filter_map(|column| table.physical.index_of(&column.name).ok()).collect();
+        physical.sort_unstable();
+        if physical.is_empty() {
+            // Rows are counted even where no column is asked for; one column tells how many there are.
+            physical.push(0);
+        }
+        let base = Arc::new(table.physical.project(&physical).map_err(headpond_runtime::batch::arrow_error)?);
+        let source = headpond_connectors::source(&table.description(&self.settings.time_zone), Some(&physical))
+            .map_err(|error| table.located(error))?;
+        let compiler = Compiler::new(&base, self.session.config_options())?;
+        let watermarks = match &table.watermark {
+            Some(watermark) => Some(watermark_factory(&table.name, &compiler, &watermark.expression)?),
+            None => None,
+        };
+        let row_watermark = row_watermark && watermarks.is_some();
+        let schema = if row_watermark { with_row_watermark(&base) } else { Arc::clone(&base) };
+        let bounded = source.is_bounded();
+        let node = Node {
+            id: self.next_id("source"),
+            description: format!("read {} from table {}", names(&base), table.name),
+            schema,
+            kind: NodeKind::Source(SourceNode { source, watermarks, row_watermark }),
+        };
+        Ok(Flow {
+            node: self.graph.add(node),
+            base,
+            row_watermark,
+            columns: projection.iter().map(|&column| table.expressions[column].clone()).collect(),
+            filter: None,
+            changing: false,
+            bounded,
+            event_time: table.watermark.as_ref().map(|watermark| watermark.time.clone()),
+        })
+    }
+
+    fn project(&mut self, flow: Flow, schema: &DFSchema, exprs: &[Expr]) -> Result<Flow> {
+        let mut flow = self.computed_once(flow, exprs)?;
+        flow.columns = exprs.iter().map(|expr| over_base(expr, schema, &flow)).collect::<Result<_>>()?;
+        Ok(flow)
+    }
+
+    fn filter(&mut self, flow: Flow, schema: &DFSchema, predicate: &Expr) -> Result<Flow> {
+        let mut flow = self.computed_once(flow, std::slice::from_ref(predicate))?;
+        let predicate = over_base(predicate, schema, &flow)?;
+        flow.filter = Some(match flow.filter {
+            Some(filter) => filter.and(predicate),
+            None => predicate,
+        });
+        Ok(flow)
+    }
+
+    /// The flow, materialized if an expression would compute a random value a second time.
+    fn computed_once(&mut self, flow: Flow, exprs: &[Expr]) -> Result<Flow> {
+        let is_volatile = flow.columns.iter().any(Expr::is_volatile);
+        if !is_volatile || exprs.iter().all(|expr| matches!(expr, Expr::Column(_))) {
+            return Ok(flow);
+        }
+        let fields = self.fields(&flow, (0..flow.columns.len()).map(|index| format!("column_{index}")))?;
+        self.materialize(flow, fields)
+    }
+
+    /// Fields for the flow's columns, with these names.
+    fn fields(&self, flow: &Flow, names: impl Iterator<Item = String>) -> Result<Vec<Field>> {
+        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let typed = flow.columns.iter().zip(names);
+        typed.map(|(expr, name)| Ok(Field::new(name, compiler.data_type(expr)?, true))).collect()
+    }
+
+    /// The flow as a node that has its columns under these names and types; the row watermark stays.
+    pub(super) fn materialize(&mut self, flow: Flow, fields: Vec<Field>) -> Result<Flow> {
+        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let mut columns = Vec::with_capacity(fields.len() + 1);
+        for (expr, field) in flow.columns.iter().zip(&fields) {
+            columns.push(compiler.cast(expr.clone(), field.data_type())?);
+        }
+        let base: SchemaRef = Arc::new(Schema::new(fields));
+        let event_time =
+            flow.event_time.as_ref().and_then(|time| flow.columns.iter().position(|column| column == time));
+        let event_time = event_time.map(|index| column(base.field(index).name()));
+        let same_columns = base.fields() == flow.base.fields()
+            && columns.iter().zip(base.fields()).all(|(expr, field)| *expr == column(field.name()));
+        let node = if same_columns && flow.filter.is_none() { flow.node } else { self.calc(&flow, columns, &base)? };
+        let columns = base.fields().iter().map(|field| column(field.name())).collect();
+        Ok(Flow { node, base, columns, filter: None, event_time, ..flow })
+    }
+
+    fn calc(&mut self, flow: &Flow, mut columns: Vec<Expr>, base: &SchemaRef) -> Result<NodeId> {
+        let description = describe(flow.filter.as_ref(), &columns);
+        let mut input = Arc::clone(&flow.base);
+        let mut schema = Arc::clone(base);
+        if flow.row_watermark {
+            input = with_row_watermark(&input);
+            schema = with_row_watermark(&schema);
+            columns.push(column(ROW_WATERMARK_COLUMN));
+        }
+        let compiler = Compiler::new(&input, self.session.config_options())?;
+        let id = self.next_id("calc");
+        let step = ProjectionFactory::new(id.clone(), &compiler, flow.filter.as_ref(), &columns, Arc::clone(&schema))?;
+        let kind = NodeKind::Map { input: flow.node, function: step.into_function() };
+        Ok(self.graph.add(Node { id, description, schema, kind }))
+    }
+}
+
+/// An expression over a plan's input as one over the flow's base.
+pub(super) fn over_base(expr: &Expr, input: &DFSchema, flow: &Flow) -> Result<Expr> {
+    substitute(expr.clone(), &|column| {
+        let index = input.maybe_index_of_column(column)?;
+        flow.columns.get(index).cloned()
+    })
+}
+
+/// A column of a base: its name is taken as it is.
+pub(super) fn column(name: &str) -> Expr {
+    Expr::Column(Column::new_unqualified(name))
+}
+
+/// Whether a plan computes windows below its next aggregates.
+pub(super) fn has_windows(plan: &LogicalPlan) -> Result<bool> {
+    let mut found = false;
+    plan.apply(|node| {
+        if matches!(node, LogicalPlan::Aggregate(_)) {
+            return Ok(TreeNodeRecursion::Jump);
+        }
+        found |= node.expressions().iter().any(is_windowed);
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map_err(planning_error)?;
+    Ok(found)
+}
+
+/// Whether an expression calls a window function.
+pub(super) fn is_windowed(expr: &Expr) -> bool {
+    expr.exists(|expr| Ok(WindowCall::of(expr).is_some())).unwrap_or(false)
+}
+
+/// The schema with the hidden column of row watermarks.
+pub(super) fn with_row_watermark(schema: &Schema) -> SchemaRef {
+    let hidden = Arc::new(Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false));
+    Arc::new(Schema::new(schema.fields().iter().cloned().chain([hidden]).collect::<Vec<_>>()))
+}
+
+fn names(schema: &Schema) -> String {
+    schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn describe(filter: Option<&Expr>, columns: &[Expr]) -> String {
+    let columns = columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match filter {
+        Some(filter) => format!("keep rows where {filter}; compute {columns}"),
+        None => format!("compute {columns}"),
+    }
+}
+
+/// A plan's node in the words of SQL.
+fn name_of(plan: &LogicalPlan) -> &'static str {
+    match plan {
+        LogicalPlan::Join(_) => "a join (more than one table after FROM)",
+        LogicalPlan::Sort(_) => "ORDER BY",
+        LogicalPlan::Limit(_) => "LIMIT",
+        LogicalPlan::Distinct(_) => "SELECT DISTINCT",
+        LogicalPlan::Window(_) => "OVER",
+        LogicalPlan::Union(_) => "UNION",
+        LogicalPlan::Values(_) => "VALUES",
+        LogicalPlan::EmptyRelation(_) => "a query without FROM",
+        LogicalPlan::Unnest(_) => "UNNEST",
+        LogicalPlan::RecursiveQuery(_) => "WITH RECURSIVE",
+        LogicalPlan::Subquery(_) => "a subquery in an expression",
+        _ => "this query",
+    }
+}

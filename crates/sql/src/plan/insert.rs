@@ -1,0 +1,137 @@
+//! `INSERT INTO`: a query's columns checked against the table's, and the sink.
+
+use super::flow::{Flow, FlowBuilder};
+use super::query::{optimize, plan_query};
+use super::table::Table;
+use super::types::is_assignable;
+use crate::expression::Compiler;
+use crate::position::At;
+use crate::script::{Insert, type_name};
+use arrow_schema::{DataType, Field};
+use datafusion_common::ScalarValue;
+use datafusion_expr::{Expr, LogicalPlan, lit};
+use headpond_connectors::SinkInput;
+use headpond_runtime::{Node, NodeKind};
+use headpond_state::{Context, Error, Result};
+use std::sync::Arc;
+
+impl FlowBuilder<'_> {
+    /// The nodes of an insert.
+    pub(super) fn insert(&mut self, insert: &Insert, name: &str) -> Result<()> {
+        let table = self.session.table(&insert.table).at(insert.table_position)?;
+        let plan = plan_query(&insert.query, self.session)?;
+        let plan = optimize(plan, self.session).at(insert.query.position)?;
+        let targets = targets(insert, &table, &plan)?;
+        let key = table.primary_key.iter().map(|column| targets.iter().position(|target| target == column));
+        let key = key.collect::<Option<Vec<_>>>();
+        self.overwrites = key.is_some_and(|key| !key.is_empty() && is_grouped_by(&plan, key));
+        let flow = self.build(&plan, false).at(insert.query.position)?;
+        let flow = self.fitted(flow, &table, &targets, &plan).at(insert.query.position)?;
+        let input = SinkInput { insert: name.to_owned(), changelog: flow.changing, bounded: flow.bounded };
+        let sink = headpond_connectors::sink(&table.description(&self.settings.time_zone), &input)
+            .map_err(|error| table.located(error))?;
+        let key = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
+        let description = match &key {
+            None => format!("write to table {}", table.name),
+            Some(key) => {
+                let names = key.iter().map(|column| table.physical.field(*column).name().as_str());
+                format!("write to table {} by {}", table.name, names.collect::<Vec<_>>().join(", "))
+            }
+        };
+        let node = Node {
+            id: self.next_id("sink"),
+            description,
+            schema: Arc::clone(&flow.base),
+            kind: NodeKind::Sink { input: flow.node, key, sink },
+        };
+        self.graph.add(node);
+        Ok(())
+    }
+
+    /// The flow with the table's columns: those that are not filled are NULL.
+    fn fitted(&mut self, flow: Flow, table: &Table, targets: &[usize], plan: &LogicalPlan) -> Result<Flow> {
+        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let mut columns: Vec<Expr> = table.physical.fields().iter().map(|_| lit(ScalarValue::Null)).collect();
+        for ((target, expr), source) in targets.iter().zip(&flow.columns).zip(plan.schema().fields()) {
+            let field = table.physical.field(*target);
+            let actual = compiler.data_type(expr)?;
+            if !fits(&actual, field.data_type()) {
+                return Err(misfit(field, source.name(), &actual, table));
+            }
+            // Seen in the session's time zone first, so that the cast reads a TIMESTAMP as a time there.
+            let localized = self.session.localized(field.data_type());
+            columns[*target] = compiler.cast(expr.clone(), &localized)?;
+        }
+        let fields = table.physical.fields().iter().map(|field| field.as_ref().clone()).collect();
+        self.materialize(Flow { columns, ..flow }, fields)
+    }
+}
+
+/// Whether a plan's rows are groups and `columns` are all that they are grouped by: a group's row has the same values there for ever.
+fn is_grouped_by(plan: &LogicalPlan, columns: Vec<usize>) -> bool {
+    match plan {
+        LogicalPlan::SubqueryAlias(alias) => is_grouped_by(&alias.input, columns),
+        LogicalPlan::Projection(projection) => {
+            let input = projection.input.schema();
+            let column = |index: usize| match projection.expr[index].clone().unalias() {
+                Expr::Column(column) => input.maybe_index_of_column(&column),
+                _ => None,
+            };
+            columns
+                .into_iter()
+                .map(column)
+                .collect::<Option<Vec<_>>>()
+                .is_some_and(|columns| is_grouped_by(&projection.input, columns))
+        }
+        LogicalPlan::Aggregate(aggregate) => {
+            let groups = aggregate.group_expr.len();
+            columns.iter().all(|column| *column < groups) && (0..groups).all(|group| columns.contains(&group))
+        }
+        _ => false,
+    }
+}
+
+fn fits(actual: &DataType, wanted: &DataType) -> bool {
+    *actual == DataType::Null || is_assignable(actual, wanted)
+}
+
+fn misfit(field: &Field, source: &str, actual: &DataType, table: &Table) -> Error {
+    let (wanted, actual) = (type_name(field.data_type()), type_name(actual));
+    Error::invalid(format!(
+        "column `{}` of table `{}` is {wanted}, and `{source}` is {actual}",
+        field.name(),
+        table.name
+    ))
+    .with(Context::Text, format_args!("`{source}`"))
+    .hint(format!("cast it: CAST(… AS {wanted}), or declare the column as {actual}"))
+}
+
+/// For each column of the query, the column of the table that it fills.
+fn targets(insert: &Insert, table: &Table, plan: &LogicalPlan) -> Result<Vec<usize>> {
+    let names = || table.physical.fields().iter().map(|field| field.name().as_str());
+    let targets = if insert.columns.is_empty() {
+        (0..table.physical.fields().len()).collect::<Vec<_>>()
+    } else {
+        let mut targets = Vec::new();
+        for (name, position) in &insert.columns {
+            let index = table.physical.index_of(name);
+            let index = index.map_err(|_| crate::nearest::no_column(name, &table.name, names()).at(*position))?;
+            if targets.contains(&index) {
+                return Err(Error::invalid(format!("column `{name}` stands twice")).at(*position));
+            }
+            targets.push(index);
+        }
+        targets
+    };
+    let given = plan.schema().fields().len();
+    if given != targets.len() {
+        return Err(Error::invalid(format!(
+            "table `{}` takes {} columns here, and the query gives {given}",
+            table.name,
+            targets.len()
+        ))
+        .hint(format!("the table's columns are {}", crate::nearest::listed(names())))
+        .at(insert.table_position));
+    }
+    Ok(targets)
+}

@@ -1,0 +1,220 @@
+//! From a script to a job.
+//!
+//! Statements are taken in order: settings first of all, since they hold for the whole job, then tables and views, then each
+//! `INSERT`. A query is planned by DataFusion to a logical plan (`query`), which is walked to nodes of a job graph
+//! (`flow`, `aggregate`, `insert`).
+
+mod aggregate;
+mod error;
+mod explain;
+mod flow;
+mod insert;
+mod query;
+mod session;
+mod table;
+mod tumble;
+mod types;
+
+pub(crate) use error::planning_error;
+
+use crate::position::At;
+use crate::script::{Explained, Insert, Script, SourceQuery, Statement, StatementKind, in_statement};
+use crate::settings::{JobSettings, option_error};
+use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
+use flow::FlowBuilder;
+use headpond_config::{Config, Origin, options};
+use headpond_runtime::JobGraph;
+use headpond_state::{Error, OperatorId, Result};
+use query::{optimize, plan_query};
+use session::Session;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use table::Table;
+
+/// A job, ready to run.
+#[derive(Debug)]
+pub struct PlannedJob {
+    /// Its name: `pipeline.name`, else the file's without its ending.
+    pub name: String,
+    /// What runs. Empty when the script has no `INSERT`.
+    pub graph: JobGraph,
+    /// The settings, those of the script included.
+    pub config: Config,
+    /// What `SET`, `SET key` and `EXPLAIN` show, in order.
+    pub shown: Vec<String>,
+    /// What the user should know before the job starts.
+    pub warnings: Vec<String>,
+    notes: BTreeMap<OperatorId, Vec<String>>,
+}
+
+impl PlannedJob {
+    /// The job's operators with what they keep and for how long, as text.
+    pub fn explain(&self) -> String {
+        explain::explain(&self.graph, &self.notes)
+    }
+}
+
+/// Plans a script's job.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for what is wrong and [`Unsupported`](headpond_state::ErrorKind::Unsupported)
+/// for what Headpond does not know; either names file, line, column and statement.
+pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
+    let mut planner = Planner::new(script, config)?;
+    for statement in &script.statements {
+        planner.statement(statement).map_err(|error| located(error, script, statement))?;
+    }
+    planner.finish()
+}
+
+fn located(error: Error, script: &Script, statement: &Statement) -> Error {
+    in_statement(error, &script.file, statement.position, &statement.beginning)
+}
+
+struct Planner {
+    session: Session,
+    settings: JobSettings,
+    job: PlannedJob,
+    /// How many inserts each table has had: a second one into the same table has ids of its own.
+    inserts: BTreeMap<String, usize>,
+}
+
+impl Planner {
+    /// A planner with the script's settings.
+    fn new(script: &Script, mut config: Config) -> Result<Self> {
+        let mut shown = Vec::new();
+        for statement in &script.statements {
+            apply_setting(statement, &mut config, &mut shown).map_err(|error| located(error, script, statement))?;
+        }
+        config.check().map_err(|error| {
+            let ours = option_error(&error);
+            match error.origin().and_then(|origin| Some((origin.line()?, origin.column()?))) {
+                Some((line, column)) => ours.at(crate::position::Position { line, column }),
+                None => ours,
+            }
+        })?;
+        let settings = JobSettings::of(&config)?;
+        let stem = Path::new(&script.file).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        let name = config.get(&options::PIPELINE_NAME).or(stem).unwrap_or_else(|| "job".to_owned());
+        let warnings = config.warnings().iter().map(ToString::to_string).collect();
+        let job = PlannedJob { name, graph: JobGraph::new(), config, shown, warnings, notes: BTreeMap::new() };
+        Ok(Planner { session: Session::new(&settings.time_zone), settings, job, inserts: BTreeMap::new() })
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<()> {
+        match &statement.kind {
+            StatementKind::Set { .. } | StatementKind::Show { .. } | StatementKind::Reset { .. } => Ok(()),
+            StatementKind::CreateTable(definition) => {
+                if self.session.has(&definition.name) {
+                    return if definition.if_not_exists { Ok(()) } else { Err(exists(&definition.name)) };
+                }
+                let table = Table::plan(definition, &self.session)?;
+                headpond_connectors::check(&table.description(&self.settings.time_zone))
+                    .map_err(|error| table.located(error))?;
+                self.session.add_table(Arc::new(table));
+                Ok(())
+            }
+            StatementKind::CreateView { name, columns, query } => {
+                if self.session.has(name) {
+                    return Err(exists(name));
+                }
+                let plan = renamed(plan_query(query, &self.session)?, columns)?;
+                self.session.add_view(name, plan);
+                Ok(())
+            }
+            StatementKind::Insert(insert) => self.insert(insert),
+            StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert),
+            StatementKind::Explain(Explained::Query(query)) => self.explain_query(query),
+        }
+    }
+
+    fn insert(&mut self, insert: &Insert) -> Result<()> {
+        let number = self.inserts.entry(insert.table.clone()).or_insert(0);
+        *number += 1;
+        let name = if *number == 1 { insert.table.clone() } else { format!("{}-{number}", insert.table) };
+        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut self.job.graph, &name);
+        builder.insert(insert, &name)?;
+        let notes = std::mem::take(&mut builder.notes);
+        self.job.notes.extend(notes);
+        Ok(())
+    }
+
+    fn explain_insert(&mut self, insert: &Insert) -> Result<()> {
+        let mut graph = JobGraph::new();
+        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &insert.table);
+        builder.insert(insert, &insert.table)?;
+        let notes = std::mem::take(&mut builder.notes);
+        self.job.shown.push(explain::explain(&graph, &notes));
+        Ok(())
+    }
+
+    fn explain_query(&mut self, query: &SourceQuery) -> Result<()> {
+        let plan = optimize(plan_query(query, &self.session)?, &self.session).at(query.position)?;
+        let mut graph = JobGraph::new();
+        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, "query");
+        builder.query(&plan).at(query.position)?;
+        let notes = std::mem::take(&mut builder.notes);
+        self.job.shown.push(explain::explain(&graph, &notes));
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<PlannedJob> {
+        for lines in self.job.notes.iter().filter(|(_, lines)| lines.iter().any(|line| line.contains("unbounded"))) {
+            let (operator, _) = lines;
+            self.job.warnings.push(format!(
+                "operator {operator} keeps state for every key for ever: it has no window, and table.exec.state.ttl is not set"
+            ));
+        }
+        Ok(self.job)
+    }
+}
+
+fn apply_setting(statement: &Statement, config: &mut Config, shown: &mut Vec<String>) -> Result<()> {
+    let origin = || Origin::statement(statement.position.line, statement.position.column);
+    match &statement.kind {
+        StatementKind::Set { key, value } => config.set(key, value, origin()).map_err(|error| option_error(&error)),
+        StatementKind::Reset { key: Some(key) } => config.reset(key).map_err(|error| option_error(&error)),
+        StatementKind::Reset { key: None } => {
+            config.reset_all();
+            Ok(())
+        }
+        StatementKind::Show { key } => {
+            let settings = config.settings().filter(|setting| match key {
+                Some(key) => setting.key() == key || setting.written_key() == key,
+                None => !setting.is_default(),
+            });
+            let lines: Vec<String> = settings.map(|setting| setting.to_string()).collect();
+            if let (Some(key), true) = (key, lines.is_empty()) {
+                return Err(Error::invalid(format!("there is no option '{key}'")));
+            }
+            shown.push(lines.join("\n"));
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A view's plan with the names that its definition gives the columns.
+fn renamed(plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
+    if names.is_empty() {
+        return Ok(plan);
+    }
+    let columns = plan.schema().columns();
+    if columns.len() != names.len() {
+        return Err(Error::invalid(format!(
+            "the view names {} columns, and its query gives {}",
+            names.len(),
+            columns.len()
+        )));
+    }
+    let columns = columns.into_iter().zip(names).map(|(column, name)| Expr::Column(column).alias(name));
+    LogicalPlanBuilder::from(plan)
+        .project(columns.collect::<Vec<_>>())
+        .and_then(LogicalPlanBuilder::build)
+        .map_err(planning_error)
+}
+
+fn exists(name: &str) -> Error {
+    Error::invalid(format!("there is a table or view `{name}` already")).hint("give it another name")
+}

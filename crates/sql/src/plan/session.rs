@@ -1,0 +1,246 @@
+//! What DataFusion's planner asks us: tables, functions, types.
+
+use super::table::Table;
+use super::tumble::TumblePlanner;
+use crate::expression::Functions;
+use crate::nearest::{listed, nearest};
+use crate::script::parse_type_text;
+use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
+use datafusion_common::config::ConfigOptions;
+use datafusion_common::{DataFusionError, Result, TableReference};
+use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
+use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
+use datafusion_sql::planner::ParserOptions;
+use datafusion_sql::sqlparser::ast;
+use headpond_state::Error;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The tables and views that statements have created, and the session's settings.
+#[derive(Debug)]
+pub(crate) struct Session {
+    tables: BTreeMap<String, Named>,
+    functions: Functions,
+    options: Arc<ConfigOptions>,
+    relation_planners: Vec<Arc<dyn RelationPlanner>>,
+    types: Arc<SessionTypes>,
+}
+
+#[derive(Debug, Clone)]
+enum Named {
+    Table(Arc<Table>),
+    View(Arc<LogicalPlan>),
+}
+
+impl Session {
+    /// A session without tables in a time zone.
+    pub(crate) fn new(time_zone: &str) -> Self {
+        let mut options = ConfigOptions::default();
+        options.execution.time_zone = Some(time_zone.to_owned());
+        options.sql_parser.map_string_types_to_utf8view = false;
+        options.sql_parser.enable_ident_normalization = false;
+        options.sql_parser.collect_spans = true;
+        Session {
+            tables: BTreeMap::new(),
+            functions: Functions::new(&options),
+            options: Arc::new(options),
+            relation_planners: vec![Arc::new(TumblePlanner)],
+            types: Arc::new(SessionTypes { time_zone: time_zone.into() }),
+        }
+    }
+
+    /// How queries are parsed.
+    pub(crate) fn parser_options() -> ParserOptions {
+        ParserOptions::new()
+            .with_enable_ident_normalization(false)
+            .with_map_string_types_to_utf8view(false)
+            .with_collect_spans(true)
+    }
+
+    /// DataFusion's settings.
+    pub(crate) fn config_options(&self) -> &Arc<ConfigOptions> {
+        &self.options
+    }
+
+    /// The type in this session: a `TIMESTAMP_LTZ` carries the session's time zone, so that casts see it.
+    pub(crate) fn localized(&self, data_type: &DataType) -> DataType {
+        self.types.localized(data_type)
+    }
+
+    /// Adds a table.
+    pub(crate) fn add_table(&mut self, table: Arc<Table>) {
+        self.tables.insert(table.name.clone(), Named::Table(table));
+    }
+
+    /// Adds a view.
+    pub(crate) fn add_view(&mut self, name: &str, plan: LogicalPlan) {
+        self.tables.insert(name.to_owned(), Named::View(Arc::new(plan)));
+    }
+
+    /// Whether there is a table or view of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.tables.contains_key(name)
+    }
+
+    /// The table of this name.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is none, or it is a view.
+    pub(crate) fn table(&self, name: &str) -> Result<Arc<Table>, Error> {
+        match self.tables.get(name) {
+            Some(Named::Table(table)) => Ok(Arc::clone(table)),
+            Some(Named::View(_)) => Err(Error::invalid(format!("`{name}` is a view, not a table"))),
+            None => Err(self.no_table(name)),
+        }
+    }
+
+    fn no_table(&self, name: &str) -> Error {
+        let names = || self.tables.keys().map(String::as_str);
+        let error = Error::invalid(format!("there is no table `{name}`"));
+        match nearest(name, names()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None if self.tables.is_empty() => error.hint("create it with CREATE TABLE before it is used"),
+            None => error.hint(format!("the tables are {}", listed(names()))),
+        }
+    }
+}
+
+impl ContextProvider for Session {
+    fn get_table_source(&self, name: TableReference) -> Result<Arc<dyn TableSource>> {
+        if name.schema().is_some() {
+            let error = Error::unsupported("names of catalogs and databases are not supported");
+            return Err(external(error.hint("use the name of the table alone")));
+        }
+        match self.tables.get(name.table()) {
+            Some(Named::Table(table)) => Ok(Arc::new(TableScanned(Arc::clone(table)))),
+            Some(Named::View(plan)) => {
+                Ok(Arc::new(ViewScanned { schema: Arc::clone(plan.schema().inner()), plan: Arc::clone(plan) }))
+            }
+            None => Err(external(self.no_table(name.table()))),
+        }
+    }
+
+    fn get_table_function_source(
+        &self,
+        name: &str,
+        _arguments: Vec<datafusion_expr::Expr>,
+    ) -> Result<Arc<dyn TableSource>> {
+        let error = Error::unsupported(format!("table function {name} is not supported"));
+        Err(external(error.hint("TUMBLE is: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))")))
+    }
+
+    fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {
+        self.functions.planners()
+    }
+
+    fn get_relation_planners(&self) -> &[Arc<dyn RelationPlanner>] {
+        &self.relation_planners
+    }
+
+    fn get_type_planner(&self) -> Option<Arc<dyn TypePlanner>> {
+        Some(Arc::clone(&self.types) as Arc<dyn TypePlanner>)
+    }
+
+    fn get_function_meta(&self, name: &str) -> Option<Arc<ScalarUDF>> {
+        self.functions.scalar(name)
+    }
+
+    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
+        self.functions.higher_order(name)
+    }
+
+    fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
+        self.functions.aggregate(name)
+    }
+
+    fn get_window_meta(&self, _name: &str) -> Option<Arc<WindowUDF>> {
+        None
+    }
+
+    fn get_variable_type(&self, _names: &[String]) -> Option<DataType> {
+        None
+    }
+
+    fn options(&self) -> &ConfigOptions {
+        &self.options
+    }
+
+    fn udf_names(&self) -> Vec<String> {
+        self.functions.scalar_names()
+    }
+
+    fn higher_order_function_names(&self) -> Vec<String> {
+        self.functions.higher_order_names()
+    }
+
+    fn udaf_names(&self) -> Vec<String> {
+        self.functions.aggregate_names()
+    }
+
+    fn udwf_names(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// A table as DataFusion scans it.
+#[derive(Debug)]
+pub(crate) struct TableScanned(pub(crate) Arc<Table>);
+
+impl TableSource for TableScanned {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.0.schema)
+    }
+}
+
+/// A view: its plan takes its place.
+#[derive(Debug)]
+struct ViewScanned {
+    schema: SchemaRef,
+    plan: Arc<LogicalPlan>,
+}
+
+impl TableSource for ViewScanned {
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    fn get_logical_plan(&'_ self) -> Option<Cow<'_, LogicalPlan>> {
+        Some(Cow::Borrowed(&self.plan))
+    }
+}
+
+/// Types in queries are those of table definitions.
+#[derive(Debug)]
+struct SessionTypes {
+    time_zone: Arc<str>,
+}
+
+impl SessionTypes {
+    fn localized(&self, data_type: &DataType) -> DataType {
+        let field = |field: &FieldRef| {
+            let localized = self.localized(field.data_type());
+            Arc::new(Field::new(field.name(), localized, field.is_nullable()))
+        };
+        match data_type {
+            DataType::Timestamp(TimeUnit::Millisecond, Some(_)) => {
+                DataType::Timestamp(TimeUnit::Millisecond, Some(Arc::clone(&self.time_zone)))
+            }
+            DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect::<Fields>()),
+            DataType::List(element) => DataType::List(field(element)),
+            other => other.clone(),
+        }
+    }
+}
+
+impl TypePlanner for SessionTypes {
+    fn plan_type_field(&self, sql_type: &ast::DataType) -> Result<Option<FieldRef>> {
+        let parsed = parse_type_text(&sql_type.to_string()).map_err(external)?;
+        Ok(Some(Arc::new(Field::new("", self.localized(&parsed), true))))
+    }
+}
+
+/// Our error on its way through DataFusion.
+pub(super) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

@@ -1,0 +1,148 @@
+//! A SQL file: its statements, each with its place.
+//!
+//! A thin parser of our own cuts the text into statements and reads settings and table definitions, because no dialect of
+//! `sqlparser` knows `WATERMARK FOR`, computed columns, `ROW<…>` or a setting without quotes. Queries inside are parsed by `sqlparser`
+//! in [our dialect](crate::dialect). Anything else is refused by name before anything starts.
+//!
+//! In reading order: `scan` (text to pieces), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`, `data_type`.
+
+mod create_table;
+mod data_type;
+mod scan;
+mod setting;
+mod statement;
+mod tokens;
+
+pub use create_table::{CreateTable, TableColumn, TableOption, Watermark};
+
+pub(crate) use data_type::{parse_type_text, type_name};
+
+use crate::position::{At, Position};
+use datafusion_sql::sqlparser::ast::Query;
+use datafusion_sql::sqlparser::tokenizer::TokenWithSpan;
+use headpond_state::{Context, Error, Result};
+
+/// A parsed SQL file.
+#[derive(Debug, Clone)]
+pub struct Script {
+    /// The file's name, for messages and, without `pipeline.name`, the job's name.
+    pub file: String,
+    /// Its statements.
+    pub statements: Vec<Statement>,
+}
+
+/// A statement.
+#[derive(Debug, Clone)]
+pub struct Statement {
+    /// Where it begins.
+    pub position: Position,
+    /// How it begins, for messages.
+    pub beginning: String,
+    /// What it says.
+    pub kind: StatementKind,
+}
+
+/// What a statement says.
+#[derive(Debug, Clone)]
+pub enum StatementKind {
+    /// `SET key = value`.
+    Set {
+        /// The option's key.
+        key: String,
+        /// The value as it was written, without quotes.
+        value: String,
+    },
+    /// `SET` or `SET key`: show the settings.
+    Show {
+        /// The one to show; `None` for all.
+        key: Option<String>,
+    },
+    /// `RESET` or `RESET key`.
+    Reset {
+        /// The one to reset; `None` for all.
+        key: Option<String>,
+    },
+    /// `CREATE TABLE`.
+    CreateTable(Box<CreateTable>),
+    /// `CREATE VIEW name AS query`.
+    CreateView {
+        /// The view's name.
+        name: String,
+        /// The names of its columns, if they are given.
+        columns: Vec<String>,
+        /// Its query.
+        query: SourceQuery,
+    },
+    /// `INSERT INTO table query`.
+    Insert(Box<Insert>),
+    /// `EXPLAIN INSERT INTO …` or `EXPLAIN query`.
+    Explain(Explained),
+}
+
+/// An `INSERT INTO`.
+#[derive(Debug, Clone)]
+pub struct Insert {
+    /// The table to insert into.
+    pub table: String,
+    /// Where its name stands.
+    pub table_position: Position,
+    /// The columns to fill, if they are listed.
+    pub columns: Vec<(String, Position)>,
+    /// What to insert.
+    pub query: SourceQuery,
+}
+
+/// What an `EXPLAIN` explains.
+#[derive(Debug, Clone)]
+pub enum Explained {
+    /// An insert.
+    Insert(Box<Insert>),
+    /// A query.
+    Query(SourceQuery),
+}
+
+/// A query with its words, which tell where something stands that the syntax tree has no place for.
+#[derive(Debug, Clone)]
+pub struct SourceQuery {
+    /// The query.
+    pub query: Box<Query>,
+    /// Where it begins.
+    pub position: Position,
+    pub(crate) tokens: Vec<TokenWithSpan>,
+}
+
+/// Parses the text of a SQL file; `file` is for messages.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for a text that is no SQL,
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a statement or a clause that Headpond does not know; either names
+/// file, line and column.
+///
+/// ```
+/// let script = headpond_sql::parse("SET 'state.backend.type' = 'rocksdb';", "job.sql")?;
+/// assert_eq!(script.statements.len(), 1);
+/// let error = headpond_sql::parse("SET 'a' = 'b';\n  DROP TABLE t;", "job.sql").unwrap_err();
+/// assert_eq!(error.to_string(), "DROP is not supported (line 2, column 3, statement `DROP TABLE t`, path job.sql)");
+/// # Ok::<(), headpond_state::Error>(())
+/// ```
+pub fn parse(text: &str, file: &str) -> Result<Script> {
+    let mut statements = Vec::new();
+    let mut set_begun = None;
+    for piece in scan::pieces(text).map_err(|error| error.with(Context::Path, file))? {
+        let beginning = piece.beginning();
+        let position = piece.position;
+        let parsed = statement::parse_piece(&piece, &mut set_begun);
+        let kind = parsed.map_err(|error| in_statement(error, file, position, &beginning))?;
+        statements.extend(kind.map(|kind| Statement { position, beginning, kind }));
+    }
+    if let Some(position) = set_begun {
+        let error = Error::invalid("a statement set has no END").hint("close it with END;").at(position);
+        return Err(error.with(Context::Path, file));
+    }
+    Ok(Script { file: file.to_owned(), statements })
+}
+
+/// The error of a statement, with its places.
+pub(crate) fn in_statement(error: Error, file: &str, position: Position, beginning: &str) -> Error {
+    error.at(position).with(Context::Statement, format_args!("`{beginning}`")).with(Context::Path, file)
+}

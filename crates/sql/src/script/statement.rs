@@ -1,0 +1,191 @@
+//! Statements other than settings.
+
+use super::create_table::parse_create_table;
+use super::scan::Piece;
+use super::setting::{parse_reset, parse_set};
+use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
+use super::{Explained, Insert, SourceQuery, StatementKind};
+use crate::position::{At, Position};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::Parser;
+use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use headpond_state::{Error, Result};
+
+/// Parses a statement; `None` for the words around a statement set. `set_begun` is where an open statement set began.
+pub(super) fn parse_piece(piece: &Piece<'_>, set_begun: &mut Option<Position>) -> Result<Option<StatementKind>> {
+    match piece.first_word().as_str() {
+        "SET" => return parse_set(piece).map(Some),
+        "RESET" => return parse_reset(piece).map(Some),
+        _ => {}
+    }
+    let tokens = tokenize(piece)?;
+    let mut parser = parser(tokens.clone());
+    if parse_words(&mut parser, &["EXECUTE", "STATEMENT", "SET"]) {
+        if !parse_words(&mut parser, &["BEGIN"]) {
+            return Err(unexpected(&parser, "BEGIN"));
+        }
+        begin_set(piece.position, set_begun)?;
+    } else if parse_words(&mut parser, &["BEGIN", "STATEMENT", "SET"]) {
+        begin_set(piece.position, set_begun)?;
+    } else if parse_words(&mut parser, &["END"]) {
+        if set_begun.take().is_none() {
+            return Err(Error::invalid("END closes no statement set").at(piece.position));
+        }
+        return end(&mut parser).map(|()| None);
+    }
+    if parser.peek_token_ref().token == Token::EOF {
+        return Ok(None);
+    }
+    let kind = parse_statement(&mut parser, &tokens).map_err(|error| match tokens.last() {
+        Some(last) if error.message().ends_with(FOUND_THE_END) => error.at(last.span.end.into()),
+        _ => error,
+    })?;
+    if set_begun.is_some() && !matches!(kind, StatementKind::Insert(_)) {
+        return Err(Error::unsupported("a statement set holds INSERT statements only").at(piece.position));
+    }
+    end(&mut parser).map(|()| Some(kind))
+}
+
+fn begin_set(position: Position, set_begun: &mut Option<Position>) -> Result<()> {
+    match set_begun.replace(position) {
+        None => Ok(()),
+        Some(_) => Err(Error::invalid("a statement set is within another one").at(position)),
+    }
+}
+
+fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<StatementKind> {
+    let begin = position(parser);
+    if parser.parse_keyword(Keyword::CREATE) {
+        let _is_temporary = parser.parse_keyword(Keyword::TEMPORARY);
+        if parser.parse_keyword(Keyword::TABLE) {
+            return Ok(StatementKind::CreateTable(Box::new(parse_create_table(parser, begin)?)));
+        }
+        if parser.parse_keyword(Keyword::VIEW) {
+            return parse_create_view(parser, tokens);
+        }
+        return Err(refused(&format!("CREATE {}", word_here(parser)), begin, Some("CREATE TABLE and CREATE VIEW are")));
+    }
+    if parser.parse_keyword(Keyword::EXPLAIN) {
+        return parse_explain(parser, tokens).map(StatementKind::Explain);
+    }
+    if parser.parse_keyword(Keyword::INSERT) {
+        return parse_insert(parser, tokens, begin).map(|insert| StatementKind::Insert(Box::new(insert)));
+    }
+    let word = word_here(parser);
+    match word.as_str() {
+        "SELECT" | "WITH" | "VALUES" => Err(refused("a query whose rows go nowhere", begin, None).hint(
+            "insert them into a table: CREATE TABLE out (…) WITH ('connector' = 'print'); INSERT INTO out SELECT …",
+        )),
+        "" => Err(unexpected(parser, "a statement")),
+        word if word.chars().all(|c| c.is_ascii_alphabetic()) => Err(refused(word, begin, None)),
+        _ => Err(unexpected(parser, "a statement")),
+    }
+}
+
+fn parse_create_view(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<StatementKind> {
+    parse_words(parser, &["IF", "NOT", "EXISTS"]);
+    let (name, _) = parse_name(parser)?;
+    let mut columns = Vec::new();
+    if parser.peek_token_ref().token == Token::LParen {
+        columns = parse_names(parser)?.into_iter().map(|(name, _)| name).collect();
+    }
+    if parser.parse_keyword(Keyword::COMMENT) {
+        parser.parse_literal_string().map_err(syntax_error)?;
+    }
+    if !parser.parse_keyword(Keyword::AS) {
+        return Err(unexpected(parser, "AS"));
+    }
+    Ok(StatementKind::CreateView { name, columns, query: parse_query(parser, tokens)? })
+}
+
+fn parse_explain(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<Explained> {
+    parse_words(parser, &["PLAN", "FOR"]);
+    let begin = position(parser);
+    if parser.parse_keyword(Keyword::INSERT) {
+        return Ok(Explained::Insert(Box::new(parse_insert(parser, tokens, begin)?)));
+    }
+    Ok(Explained::Query(parse_query(parser, tokens)?))
+}
+
+fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Position) -> Result<Insert> {
+    if parser.parse_keyword(Keyword::OVERWRITE) {
+        return Err(refused("INSERT OVERWRITE", begin, Some("INSERT INTO is")));
+    }
+    if !parser.parse_keyword(Keyword::INTO) {
+        return Err(unexpected(parser, "INTO"));
+    }
+    let (table, table_position) = parse_name(parser)?;
+    let mut columns = Vec::new();
+    if parser.peek_token_ref().token == Token::LParen && !matches!(word_at(parser, 1).as_str(), "SELECT" | "WITH") {
+        columns = parse_names(parser)?;
+    }
+    Ok(Insert { table, table_position, columns, query: parse_query(parser, tokens)? })
+}
+
+fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<SourceQuery> {
+    let position = position(parser);
+    let query = parser.parse_query().map_err(syntax_error)?;
+    Ok(SourceQuery { query, position, tokens: tokens.to_vec() })
+}
+
+/// Parses a name of one part.
+pub(super) fn parse_name(parser: &mut Parser<'_>) -> Result<(String, Position)> {
+    let at = position(parser);
+    let name = parser.parse_identifier().map_err(syntax_error)?;
+    if parser.peek_token_ref().token == Token::Period {
+        return Err(Error::unsupported("names of catalogs and databases are not supported")
+            .hint("use the name of the table alone")
+            .at(at));
+    }
+    Ok((name.value, at))
+}
+
+/// Parses `(name, name, …)`.
+pub(super) fn parse_names(parser: &mut Parser<'_>) -> Result<Vec<(String, Position)>> {
+    parser.expect_token(&Token::LParen).map_err(syntax_error)?;
+    let mut names = vec![parse_name(parser)?];
+    while parser.consume_token(&Token::Comma) {
+        names.push(parse_name(parser)?);
+    }
+    parser.expect_token(&Token::RParen).map_err(syntax_error)?;
+    Ok(names)
+}
+
+/// Whether the next words are these; if so, they are taken. Compares without case.
+pub(super) fn parse_words(parser: &mut Parser<'_>, words: &[&str]) -> bool {
+    let matches = words.iter().enumerate().all(|(index, word)| word_at(parser, index) == *word);
+    if matches {
+        for _ in words {
+            parser.next_token();
+        }
+    }
+    matches
+}
+
+/// The word the parser stands at, in capitals; empty if it is none.
+pub(super) fn word_here(parser: &Parser<'_>) -> String {
+    word_at(parser, 0)
+}
+
+fn word_at(parser: &Parser<'_>, index: usize) -> String {
+    match &parser.peek_nth_token_ref(index).token {
+        Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
+        _ => String::new(),
+    }
+}
+
+fn end(parser: &mut Parser<'_>) -> Result<()> {
+    match parser.peek_token_ref().token {
+        Token::EOF => Ok(()),
+        _ => Err(unexpected(parser, "`;`")),
+    }
+}
+
+/// The error for something that is known and not supported.
+pub(super) fn refused(what: &str, position: Position, instead: Option<&str>) -> Error {
+    let error = Error::unsupported(format!("{what} is not supported")).at(position);
+    match instead {
+        Some(instead) => error.hint(instead),
+        None => error,
+    }
+}

@@ -1,0 +1,70 @@
+//! The words of a statement, with their places in the file.
+
+use super::scan::Piece;
+use crate::dialect::HeadpondDialect;
+use crate::position::{At, Position};
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use headpond_state::{Error, Result};
+
+/// The words of a statement; places are those in the file.
+pub(super) fn tokenize(piece: &Piece<'_>) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens = Tokenizer::new(&HeadpondDialect, piece.text).tokenize_with_location().map_err(|error| {
+        let position = in_file(error.location, piece.position).into();
+        Error::invalid(error.message).at(position)
+    })?;
+    for token in &mut tokens {
+        token.span.start = in_file(token.span.start, piece.position);
+        token.span.end = in_file(token.span.end, piece.position);
+    }
+    Ok(tokens)
+}
+
+/// A parser of these words.
+pub(super) fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+    Parser::new(&HeadpondDialect).with_tokens_with_locations(tokens)
+}
+
+/// Where the parser stands.
+pub(super) fn position(parser: &Parser<'_>) -> Position {
+    parser.peek_token_ref().span.start.into()
+}
+
+/// The error for a word that does not belong here.
+pub(super) fn unexpected(parser: &Parser<'_>, expected: &str) -> Error {
+    let found = parser.peek_token_ref();
+    let found = if found.token == Token::EOF { "the end of the statement".to_owned() } else { format!("`{found}`") };
+    Error::invalid(format!("expected {expected}, found {found}")).at(position(parser))
+}
+
+/// An error of `sqlparser`, which writes the place into the message.
+pub(super) fn syntax_error(error: ParserError) -> Error {
+    let message = match error {
+        ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
+        ParserError::RecursionLimitExceeded => return Error::invalid("the statement nests too deep"),
+    };
+    let Some((text, place)) = message.rsplit_once(" at Line: ") else { return Error::invalid(lower_first(&message)) };
+    let place = place.split_once(", Column: ").and_then(|(line, column)| {
+        Some(Position { line: line.trim().parse().ok()?, column: column.trim().parse().ok()? })
+    });
+    match place {
+        Some(place) => Error::invalid(lower_first(text)).at(place),
+        None => Error::invalid(message),
+    }
+}
+
+/// How messages end about a statement that ends too early; `sqlparser` gives no place for it.
+pub(super) const FOUND_THE_END: &str = "found the end of the statement";
+
+fn lower_first(text: &str) -> String {
+    match text.strip_prefix("Expected: ") {
+        Some(rest) => format!("expected {rest}").replace("found: EOF", FOUND_THE_END),
+        None => text.to_owned(),
+    }
+}
+
+fn in_file(location: Location, begin: Position) -> Location {
+    let (line, column) = (begin.line as u64, begin.column as u64);
+    let column = if location.line <= 1 { location.column.max(1) - 1 + column } else { location.column };
+    Location { line: location.line.max(1) - 1 + line, column }
+}

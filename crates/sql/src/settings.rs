@@ -1,0 +1,55 @@
+//! The options that planning depends on.
+
+use headpond_config::{Config, ConfigError, ConfigErrorKind, options};
+use headpond_state::row::RowFormat;
+use headpond_state::ttl::TtlConfig;
+use headpond_state::{Context, Error, Result};
+
+/// The options that planning depends on.
+#[derive(Debug, Clone)]
+pub(crate) struct JobSettings {
+    /// `table.local-time-zone`.
+    pub(crate) time_zone: String,
+    /// `table.exec.state.ttl`.
+    pub(crate) ttl: Option<TtlConfig>,
+    /// `state.serialization.format`.
+    pub(crate) format: RowFormat,
+}
+
+impl JobSettings {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a time zone that does not exist.
+    pub(crate) fn of(config: &Config) -> Result<Self> {
+        let time_zone = config.get(&options::LOCAL_TIME_ZONE);
+        if time_zone.parse::<arrow_array::timezone::Tz>().is_err() {
+            return Err(Error::invalid(format!("there is no time zone `{time_zone}`"))
+                .hint("use a name such as America/New_York, or an offset such as +02:00")
+                .with(Context::Option, options::LOCAL_TIME_ZONE.key()));
+        }
+        let ttl_ms = i64::try_from(config.get(&options::STATE_TTL).as_millis()).unwrap_or(i64::MAX);
+        let format = match config.get(&options::STATE_SERIALIZATION_FORMAT) {
+            options::SerializationFormat::Row => RowFormat::Row,
+            options::SerializationFormat::Protobuf => RowFormat::Protobuf,
+            options::SerializationFormat::Avro => RowFormat::Avro,
+        };
+        Ok(JobSettings { time_zone, ttl: (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms)), format })
+    }
+}
+
+/// An error of an option as ours.
+pub(crate) fn option_error(error: &ConfigError) -> Error {
+    let ours = match error.kind() {
+        ConfigErrorKind::Unsupported => Error::unsupported(error.message()),
+        _ => Error::invalid(error.message()),
+    };
+    let ours = match error.key() {
+        Some(key) => ours.with(Context::Option, key),
+        None => ours,
+    };
+    match error.hint() {
+        Some(hint) => ours.hint(hint),
+        None => ours,
+    }
+}

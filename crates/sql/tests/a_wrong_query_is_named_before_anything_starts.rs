@@ -1,0 +1,152 @@
+//! What planning refuses, and how.
+
+mod common;
+
+use common::{planned, refused};
+
+const TABLES: &str =
+    "CREATE TABLE flights (carrier STRING, dep_delay DOUBLE, n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
+  WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+CREATE TABLE totals (carrier STRING, n BIGINT) WITH ('connector' = 'blackhole');
+";
+
+fn refused_query(query: &str) -> String {
+    refused(&format!("{TABLES}INSERT INTO totals {query};"))
+}
+
+#[test]
+fn names_that_are_near_are_suggested() {
+    for (query, expected, hint) in [
+        ("SELECT carier, n FROM flights", "there is no column `carier` (line 4, column 27", "did you mean `carrier`?"),
+        ("SELECT carrier, n FROM flight", "there is no table `flight` (line 4, column 43", "did you mean `flights`?"),
+        ("SELECT UPER(carrier), n FROM flights", "Invalid function 'UPER'", "did you mean 'upper'"),
+        (
+            "(carrier, m) SELECT carrier, n FROM flights",
+            "table `totals` has no column `m` (line 4, column 30",
+            "`carrier`, `n`",
+        ),
+    ] {
+        let error = refused_query(query);
+        assert!(error.starts_with(expected), "{query}: {error}");
+        assert!(error.to_lowercase().contains(hint), "{query}: {error}");
+    }
+}
+
+#[test]
+fn columns_are_checked_by_number_and_type() {
+    let error = refused_query("SELECT carrier FROM flights");
+    assert!(
+        error.starts_with("table `totals` takes 2 columns here, and the query gives 1 (line 4, column 13"),
+        "{error}"
+    );
+    let error = refused_query("SELECT carrier, dep_delay FROM flights");
+    assert!(error.starts_with("column `n` of table `totals` is BIGINT, and `dep_delay` is DOUBLE"), "{error}");
+    assert!(error.contains("CAST(… AS BIGINT)"), "{error}");
+    planned(&format!("{TABLES}INSERT INTO totals SELECT carrier, n FROM flights;")).expect("an INT fits a BIGINT");
+}
+
+#[test]
+fn what_comes_later_is_refused_by_name_and_place() {
+    for (query, expected) in [
+        (
+            "SELECT a.carrier, a.n FROM flights a JOIN flights b ON a.n = b.n",
+            "JOIN is not supported (line 4, column 56",
+        ),
+        ("SELECT DISTINCT carrier, n FROM flights", "SELECT DISTINCT is not supported (line 4, column 27"),
+        (
+            "SELECT carrier, COUNT(DISTINCT n) FROM flights GROUP BY carrier",
+            "an aggregate of DISTINCT values is not supported (line 4, column 42",
+        ),
+        ("SELECT carrier, n FROM flights ORDER BY n", "ORDER BY is not supported (line 4, column 51"),
+        ("SELECT carrier, n FROM flights LIMIT 5", "LIMIT is not supported (line 4, column 51"),
+        (
+            "SELECT carrier, ROW_NUMBER() OVER (PARTITION BY n ORDER BY ts) FROM flights",
+            "OVER is not supported (line 4, column 49",
+        ),
+        (
+            "SELECT carrier, n FROM flights UNION ALL SELECT carrier, n FROM flights",
+            "UNION is not supported (line 4, column 51",
+        ),
+        (
+            "SELECT carrier, 1 FROM TABLE(HOP(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))",
+            "HOP is not supported",
+        ),
+        (
+            "SELECT carrier, 1 FROM TABLE(SESSION(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
+            "SESSION is not supported",
+        ),
+        ("SELECT a.carrier, a.n FROM flights a, flights b", "a join (more than one table after FROM) is not supported"),
+        ("SELECT carrier, n FROM flights WHERE n IN (SELECT n FROM flights)", "IN (SELECT …) is not supported"),
+        ("SELECT carrier, STDDEV(n) FROM flights GROUP BY carrier", "Invalid function 'STDDEV'"),
+        (
+            "SELECT carrier, MAX(c) FROM (SELECT carrier, COUNT(*) AS c FROM flights GROUP BY carrier) GROUP BY carrier",
+            "MIN and MAX over rows that may be taken back are not supported",
+        ),
+    ] {
+        let error = refused_query(query);
+        assert!(error.starts_with(expected), "{query}: {error}");
+        assert!(error.contains("path job.sql") && error.contains("line 4"), "{query}: {error}");
+    }
+    planned(&format!("{TABLES}INSERT INTO totals SELECT carrier, n FROM flights WHERE n IS DISTINCT FROM 3;"))
+        .expect("IS DISTINCT FROM is supported");
+}
+
+#[test]
+fn a_window_needs_the_tables_event_time() {
+    let query = |time: &str| {
+        format!(
+            "SELECT carrier, COUNT(*) FROM TABLE(TUMBLE(TABLE {time}, INTERVAL '1' DAY)) GROUP BY carrier, window_start, window_end"
+        )
+    };
+    planned(&format!("{TABLES}INSERT INTO totals {};", query("flights, DESCRIPTOR(ts)")))
+        .expect("ts is the event time");
+    let sql = format!(
+        "{TABLES}CREATE TABLE plain (carrier STRING, ts TIMESTAMP(3)) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+         INSERT INTO totals {};",
+        query("plain, DESCRIPTOR(ts)")
+    );
+    let error = refused(&sql);
+    assert!(error.starts_with("a window needs event time, and its input has none"), "{error}");
+    let error = refused_query(&query("flights, DESCRIPTOR(n)"));
+    assert!(error.contains("takes a TIMESTAMP(3)"), "{error}");
+}
+
+#[test]
+fn options_are_checked_with_their_place() {
+    let error = refused("SET 'state.backend.typ' = 'rocksdb';");
+    assert!(error.contains("state.backend.typ") && error.contains("line 1, column 1"), "{error}");
+    assert!(error.contains("did you mean 'state.backend.type'?"), "{error}");
+    let error = refused("\n SET 'table.local-time-zone' = 'Mars/Olympus';");
+    assert!(error.contains("Mars/Olympus"), "{error}");
+    let error = refused("CREATE TABLE t (a INT) WITH ('connector' = 'filesystem',\n 'pth' = 'x', 'format' = 'csv');");
+    assert!(error.contains("pth") && error.contains("line 2, column 2"), "{error}");
+}
+
+#[test]
+fn explain_shows_operators_and_what_they_keep() {
+    let job = planned(&format!(
+        "SET 'pipeline.name' = 'my job'; {TABLES}
+         EXPLAIN INSERT INTO totals SELECT carrier, COUNT(*) FROM flights WHERE n > 3 GROUP BY carrier;
+         EXPLAIN SELECT carrier, window_start, SUM(n) FROM TABLE(TUMBLE(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' DAY)) GROUP BY carrier, window_start, window_end;"
+    ))
+    .expect("the script is right");
+    assert_eq!(job.name, "my job");
+    let text = &job.shown[0];
+    for part in [
+        "totals/source/0: read carrier, n, ts from table flights",
+        "totals/calc/0: keep rows where n > Int32(3); compute carrier",
+        "totals/group-aggregate/0: group by carrier; COUNT(*)",
+        "  key: utf8?",
+        "  state `accumulators` (row): `rows by carrier` int64",
+        "  expiry: never; unbounded: no window, no TTL",
+        "totals/sink/0: write to table totals",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    assert!(
+        job.shown[1].contains("query/window-aggregate/0: group by carrier, tumbling windows of 86400000 ms"),
+        "{}",
+        job.shown[1]
+    );
+    assert!(job.shown[1].contains("expiry: when a window closes"), "{}", job.shown[1]);
+}

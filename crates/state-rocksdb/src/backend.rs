@@ -1,0 +1,99 @@
+//! The factory.
+
+use crate::compaction::CompactionTotals;
+use crate::database::lock;
+use crate::options::RocksDbOptions;
+use crate::restore::restore;
+use crate::shared::Shared;
+use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+/// Keyed state in RocksDB, on local disk; named as in Flink.
+///
+/// A process should have one: its databases share a block cache, an account of memtable memory and threads.
+#[derive(Debug)]
+pub struct EmbeddedRocksDbStateBackend {
+    options: RocksDbOptions,
+    shared: Mutex<Option<Arc<Shared>>>,
+}
+
+impl EmbeddedRocksDbStateBackend {
+    /// The backend with default settings. `incremental`: whether a checkpoint reuses files of the one before; otherwise each
+    /// uploads all of them.
+    pub fn new(incremental: bool) -> Self {
+        Self::with_options(RocksDbOptions::new(incremental))
+    }
+
+    /// The backend with these settings.
+    pub fn with_options(options: RocksDbOptions) -> Self {
+        EmbeddedRocksDbStateBackend { options, shared: Mutex::new(None) }
+    }
+
+    /// The settings.
+    pub fn options(&self) -> &RocksDbOptions {
+        &self.options
+    }
+
+    /// What the compactions of all databases have read and written so far.
+    pub fn compaction_totals(&self) -> CompactionTotals {
+        lock(&self.shared).as_ref().map(|shared| *lock(&shared.compacted)).unwrap_or_default()
+    }
+
+    /// Bytes that block cache and memtables of all databases take.
+    pub fn memory_bytes(&self) -> usize {
+        lock(&self.shared).as_ref().map_or(0, |shared| shared.cache.get_usage())
+    }
+
+    /// Made when the first database is opened: a backend that is only configured starts no threads.
+    fn shared(&self) -> Result<Arc<Shared>> {
+        let mut shared = lock(&self.shared);
+        if let Some(shared) = &*shared {
+            return Ok(Arc::clone(shared));
+        }
+        Ok(Arc::clone(shared.insert(Arc::new(Shared::new(self.options.clone())?))))
+    }
+
+    /// The instance's own directory, or one in the configured local directories: always the same for the same instance, so
+    /// that what a killed attempt left there is found and removed.
+    fn local_dir(&self, params: &KeyedBackendParams) -> PathBuf {
+        let directories = &self.options.local_directories;
+        if directories.is_empty() {
+            return params.local_dir.clone();
+        }
+        let mut hasher = DefaultHasher::new();
+        params.local_dir.hash(&mut hasher);
+        let hash = hasher.finish();
+        let index = (hash % directories.len() as u64) as usize;
+        directories[index].join(format!("headpond-{}-{hash:016x}", params.subtask))
+    }
+}
+
+impl StateBackend for EmbeddedRocksDbStateBackend {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            incremental_checkpoints: self.options.incremental,
+            prefers_sorted_batches: true,
+            larger_than_memory: true,
+        }
+    }
+
+    fn open_keyed(
+        &self,
+        params: KeyedBackendParams,
+        handles: &[RestoredState<'_>],
+    ) -> Result<Box<dyn KeyedStateBackend>> {
+        Ok(Box::new(restore(self.shared()?, &self.local_dir(&params), &params, handles)?))
+    }
+}
+
+impl fmt::Display for EmbeddedRocksDbStateBackend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.options.incremental {
+            true => "rocksdb (incremental checkpoints)",
+            false => "rocksdb (full checkpoints)",
+        })
+    }
+}

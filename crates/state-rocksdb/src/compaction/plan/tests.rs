@@ -1,0 +1,111 @@
+use super::*;
+
+const MIB: u64 = 1 << 20;
+
+/// A file of `size` MiB over keys `from..=to` of 0..100.
+fn file(name: &str, size: u64, from: u8, to: u8) -> File {
+    File {
+        name: name.to_owned(),
+        size: size * MIB,
+        entries: size * 10_000,
+        first_key: vec![from],
+        last_key: vec![to],
+        newest: 0,
+    }
+}
+
+/// A base of 100 files of 2 MiB, one per key, and `runs` files of 4 MiB above it.
+fn layout(runs: usize, from: u8, to: u8) -> Layout {
+    let mut layout = Layout::default();
+    (0..100).for_each(|key| layout.push(6, file(&format!("b{key}"), 2, key, key)));
+    (0..runs).for_each(|run| layout.push(0, file(&format!("r{run}"), 4, from, to)));
+    layout
+}
+
+fn options() -> CompactionOptions {
+    CompactionOptions::default()
+}
+
+#[test]
+fn few_runs_are_left_alone() {
+    assert_eq!(plan(&layout(7, 0, 99), &options()), None);
+}
+
+#[test]
+fn a_file_that_overlaps_little_goes_to_the_base_with_what_it_overlaps() {
+    let merge = plan(&layout(8, 10, 12), &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level), ("cheap", 6));
+    assert_eq!(merge.files, ["r7", "b10", "b11", "b12"]);
+}
+
+#[test]
+fn scattered_runs_become_a_tier_above_the_base() {
+    let merge = plan(&layout(8, 0, 99), &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 5, 8));
+}
+
+#[test]
+fn a_larger_tier_stays_and_the_new_one_goes_above_it() {
+    let mut layout = layout(8, 0, 99);
+    layout.push(5, file("t", 60, 0, 99));
+    let merge = plan(&layout, &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 4, 8));
+}
+
+#[test]
+fn a_tier_no_larger_than_the_runs_is_merged_with_them() {
+    let mut layout = layout(8, 0, 99);
+    layout.push(5, file("t", 30, 0, 99));
+    let merge = plan(&layout, &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 5, 9));
+}
+
+#[test]
+fn the_topmost_level_is_merged_since_nothing_fits_above_it() {
+    let mut layout = Layout::default();
+    layout.push(6, file("b", 2000, 0, 99));
+    layout.push(1, file("t", 100, 0, 99));
+    (0..8).for_each(|run| layout.push(0, file(&format!("r{run}"), 4, 0, 99)));
+    let merge = plan(&layout, &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 5, 9));
+}
+
+#[test]
+fn the_base_is_rewritten_once_enough_has_gathered() {
+    let mut layout = layout(8, 0, 99);
+    layout.push(5, file("t", 80, 0, 99));
+    let merge = plan(&layout, &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("rewrite", 6, 109));
+}
+
+#[test]
+fn many_small_tombstones_count_by_number() {
+    let mut layout = layout(8, 0, 99);
+    layout.runs.iter_mut().for_each(|run| (run.size, run.entries) = (MIB / 10, 200_000));
+    assert_eq!(plan(&layout, &options()).map(|merge| merge.reason), Some("rewrite"));
+}
+
+#[test]
+fn the_first_runs_become_the_base() {
+    let mut layout = Layout::default();
+    (0..8).for_each(|run| layout.push(0, file(&format!("r{run}"), 4, 0, 99)));
+    let merge = plan(&layout, &options()).expect("8 runs are the limit");
+    assert_eq!((merge.reason, merge.output_level), ("rewrite", 6));
+}
+
+#[test]
+fn the_base_has_more_files_rather_than_large_ones_until_it_is_large() {
+    let size = |all: u64| {
+        let mut layout = Layout::default();
+        layout.push(0, file("r", all, 0, 99));
+        plan_everything(&layout, &options()).expect("a run is above the base").file_size
+    };
+    assert_eq!(size(100), 2 * MIB);
+    assert_eq!(size(1280), 10 * MIB);
+    assert_eq!(size(100_000), 64 * MIB);
+}
+
+#[test]
+fn compacting_what_is_compacted_does_nothing() {
+    assert_eq!(plan_everything(&layout(0, 0, 0), &options()), None);
+}

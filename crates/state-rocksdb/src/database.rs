@@ -1,0 +1,302 @@
+//! One open database, shared between its owner, its uploads and its compactions.
+
+use crate::column_family::{column_family_name, column_family_options, database_options};
+use crate::cut::Cut;
+use crate::error::{from_rocksdb, from_text};
+use crate::local_dir::LocalDir;
+use crate::shared::Shared;
+use crate::threads::Threads;
+use crate::upload::UploadedFiles;
+use headpond_state::{Context, Error, Result, StateDescriptor};
+use rust_rocksdb::event_listener::{DBBackgroundErrorReason, EventListener, FlushJobInfo, MutableStatus};
+use rust_rocksdb::{
+    BoundColumnFamily, ColumnFamilyDescriptor, CompactionCancellationToken, DBWithThreadMode, FlushOptions, LiveFile,
+    MultiThreaded,
+};
+use std::fmt;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Duration;
+
+/// RocksDB, with column families that can be added through a shared reference.
+pub(crate) type Rocks = DBWithThreadMode<MultiThreaded>;
+
+/// How long to wait for a signal before looking again.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// One open database.
+pub(crate) struct Database {
+    pub(crate) rocks: Rocks,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) dir: Arc<LocalDir>,
+    /// What is known of files on the checkpoint store.
+    pub(crate) uploaded: UploadedFiles,
+    /// Held by whoever compacts.
+    pub(crate) compacting: Mutex<()>,
+    /// Stops the compaction at close.
+    pub(crate) cancel: Arc<CompactionCancellationToken>,
+    signals: Arc<Signals>,
+    newest_cut: Mutex<Weak<Cut>>,
+}
+
+/// What RocksDB's threads tell the others.
+#[derive(Debug)]
+struct Signals {
+    database: OnceLock<Weak<Database>>,
+    compactors: Threads,
+    background_error: Mutex<Option<String>>,
+    changed: Condvar,
+    closed: AtomicBool,
+    compaction_queued: AtomicBool,
+}
+
+impl Signals {
+    fn new(compactors: Threads) -> Signals {
+        Signals {
+            database: OnceLock::new(),
+            compactors,
+            background_error: Mutex::default(),
+            changed: Condvar::new(),
+            closed: AtomicBool::new(false),
+            compaction_queued: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Database {
+    /// Opens the database in `dir`, which is empty or holds restored files, with the column families of `states`.
+    pub(crate) fn open(shared: Arc<Shared>, dir: LocalDir, states: &[StateDescriptor]) -> Result<Arc<Database>> {
+        let path = dir.database();
+        let signals = Arc::new(Signals::new(shared.compactors.clone()));
+        let mut options = database_options(&shared);
+        options.add_event_listener(Listener(Arc::clone(&signals)));
+        let families = column_families(&shared, &path, states)?;
+        let rocks = Rocks::open_cf_descriptors(&options, &path, families)
+            .map_err(|cause| from_rocksdb("cannot open the local database", &path, cause))?;
+        shared.open.fetch_add(1, Ordering::Relaxed);
+        let database = Arc::new(Database {
+            rocks,
+            shared,
+            dir: Arc::new(dir),
+            uploaded: UploadedFiles::default(),
+            compacting: Mutex::new(()),
+            cancel: Arc::new(CompactionCancellationToken::new()),
+            signals,
+            newest_cut: Mutex::default(),
+        });
+        // The listener needs the database and is there first.
+        let _ = database.signals.database.set(Arc::downgrade(&database));
+        Ok(database)
+    }
+
+    /// Adds the column family of a new state.
+    pub(crate) fn create_column_family(&self, state: &StateDescriptor) -> Result<()> {
+        let options = column_family_options(&self.shared, state.merge);
+        self.rocks
+            .create_cf(column_family_name(&state.name), &options)
+            .map_err(|cause| self.error("cannot create a state", cause).with(Context::State, &state.name))
+    }
+
+    /// The column family of this name.
+    pub(crate) fn column_family(&self, name: &str) -> Result<Arc<BoundColumnFamily<'_>>> {
+        self.rocks.cf_handle(name).ok_or_else(|| Error::internal(format!("there is no column family `{name}`")))
+    }
+
+    /// The names of the column families that hold state.
+    pub(crate) fn column_families(&self) -> Vec<String> {
+        self.rocks.cf_names().into_iter().filter(|name| name != rust_rocksdb::DEFAULT_COLUMN_FAMILY_NAME).collect()
+    }
+
+    /// Seals the memtable of a column family and has it flushed in the background.
+    ///
+    /// Waits for the files of the last cut to be listed, so that they hold nothing later, and for a free memtable.
+    pub(crate) fn seal(&self, column_family: &str) -> Result<()> {
+        if let Some(cut) = self.unlisted_cut() {
+            // A cut that fails is reported to whoever uploads it.
+            let _ = cut.list();
+        }
+        let most = self.shared.options.write_buffer_count.max(2) as u64 - 1;
+        self.wait_until(|| Ok(self.sealed_memtables(column_family)? < most))?;
+        self.flush_in_background(column_family)
+    }
+
+    /// Seals the memtable of a column family as part of a cut.
+    pub(crate) fn flush_in_background(&self, column_family: &str) -> Result<()> {
+        let mut options = FlushOptions::new();
+        options.set_wait(false);
+        options.set_allow_write_stall(true);
+        self.rocks
+            .flush_cf_opt(&self.column_family(column_family)?, &options)
+            .map_err(|cause| self.error("cannot flush state", cause))
+    }
+
+    /// Waits until what has been sealed is flushed.
+    pub(crate) fn wait_flushed(&self) -> Result<()> {
+        let families = self.column_families();
+        self.wait_until(|| {
+            for name in &families {
+                if self.sealed_memtables(name)? > 0 {
+                    return Ok(false);
+                }
+            }
+            Ok(true)
+        })
+    }
+
+    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait.
+    pub(crate) fn wait_for_compaction(&self, column_family: &str) -> Result<()> {
+        let limit = self.shared.options.compaction.stop_limit as u64;
+        self.wait_until(|| {
+            let waits = self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
+            if waits {
+                self.request_compaction();
+            }
+            Ok(!waits)
+        })
+    }
+
+    fn wait_until(&self, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
+        loop {
+            self.check()?;
+            if done()? {
+                return Ok(());
+            }
+            let guard = lock(&self.signals.background_error);
+            let _ = self.signals.changed.wait_timeout(guard, LOOK_AGAIN);
+        }
+    }
+
+    fn sealed_memtables(&self, column_family: &str) -> Result<u64> {
+        self.property(column_family, "rocksdb.num-immutable-mem-table")
+    }
+
+    /// A number RocksDB keeps about a column family; 0 if it has none.
+    pub(crate) fn property(&self, column_family: &str, name: &str) -> Result<u64> {
+        self.rocks
+            .property_int_value_cf(&self.column_family(column_family)?, name)
+            .map(Option::unwrap_or_default)
+            .map_err(|cause| self.error("cannot inspect the local database", cause))
+    }
+
+    /// The files of all column families.
+    pub(crate) fn live_files(&self) -> Result<Vec<LiveFile>> {
+        self.rocks.live_files().map_err(|cause| self.error("cannot list the files of the local database", cause))
+    }
+
+    /// Fails when the database is closed or a background job of RocksDB has failed.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.is_closed() {
+            return Err(Error::closed("the state backend is closed"));
+        }
+        match &*lock(&self.signals.background_error) {
+            Some(cause) => Err(from_text("cannot write state to local disk", &self.dir.database(), cause.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the database is closed.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.signals.closed.load(Ordering::Acquire)
+    }
+
+    /// Has level 0 looked at by a compaction thread.
+    pub(crate) fn request_compaction(&self) {
+        request_compaction(&self.signals);
+    }
+
+    /// Makes `cut` the newest.
+    pub(crate) fn set_newest_cut(&self, cut: &Arc<Cut>) {
+        *lock(&self.newest_cut) = Arc::downgrade(cut);
+    }
+
+    /// The newest cut, if its files have not been listed. There is never another: it is listed before the next is taken.
+    pub(crate) fn unlisted_cut(&self) -> Option<Arc<Cut>> {
+        lock(&self.newest_cut).upgrade().filter(|cut| cut.is_unlisted())
+    }
+
+    /// Stops background work. The database is gone when the last user of it is.
+    pub(crate) fn close(&self) {
+        self.signals.closed.store(true, Ordering::Release);
+        self.signals.changed.notify_all();
+        self.cancel.cancel();
+        drop(lock(&self.compacting));
+        self.rocks.cancel_all_background_work(true);
+    }
+
+    /// The error for what RocksDB says.
+    pub(crate) fn error(&self, message: &str, cause: rust_rocksdb::Error) -> Error {
+        from_rocksdb(message, &self.dir.database(), cause)
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.shared.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl fmt::Debug for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Database").field("dir", &self.dir).finish_non_exhaustive()
+    }
+}
+
+/// Called by RocksDB's threads. Must not panic: it would abort the process.
+struct Listener(Arc<Signals>);
+
+impl EventListener for Listener {
+    fn on_flush_completed(&self, _: &FlushJobInfo) {
+        self.0.changed.notify_all();
+        request_compaction(&self.0);
+    }
+
+    fn on_background_error(&self, _: DBBackgroundErrorReason, status: MutableStatus) {
+        if let Err(cause) = status.result() {
+            let _ = lock(&self.0.background_error).get_or_insert_with(|| cause.to_string());
+            self.0.changed.notify_all();
+        }
+    }
+}
+
+fn request_compaction(signals: &Arc<Signals>) {
+    let Some(database) = signals.database.get() else { return };
+    if signals.compaction_queued.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let (database, signals_then) = (Weak::clone(database), Arc::clone(signals));
+    // The database itself is not touched here: this may be RocksDB's own thread, which must not be the last to let go.
+    signals.compactors.run(move || {
+        let signals = signals_then;
+        signals.compaction_queued.store(false, Ordering::Release);
+        let Some(database) = database.upgrade() else { return };
+        if let Err(error) = database.compact_level0() {
+            if !database.is_closed() {
+                tracing::warn!(%error, "a compaction failed");
+            }
+        }
+        signals.changed.notify_all();
+    });
+}
+
+fn column_families(shared: &Shared, path: &Path, states: &[StateDescriptor]) -> Result<Vec<ColumnFamilyDescriptor>> {
+    let mut families = vec![ColumnFamilyDescriptor::new(
+        rust_rocksdb::DEFAULT_COLUMN_FAMILY_NAME,
+        column_family_options(shared, None),
+    )];
+    families.extend(states.iter().map(|state| crate::column_family::column_family(shared, state)));
+    if path.join("CURRENT").exists() {
+        let present = Rocks::list_cf(&database_options(shared), path)
+            .map_err(|cause| from_rocksdb("cannot read the restored database", path, cause))?;
+        if let Some(missing) = states.iter().find(|state| !present.contains(&column_family_name(&state.name))) {
+            return Err(Error::corrupt("the restored files lack a state that their description names")
+                .with(Context::State, &missing.name));
+        }
+    }
+    Ok(families)
+}
+
+/// Locks. What the locks guard is whole at any time, so that a panic elsewhere does not matter.
+pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

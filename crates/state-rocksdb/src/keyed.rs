@@ -1,0 +1,261 @@
+//! The state of one operator on one worker.
+
+use crate::cut::Cut;
+use crate::database::Database;
+use crate::read::Reader;
+use crate::registry::{Registration, Registry};
+use crate::scan::scan;
+use crate::upload::RocksDbSnapshot;
+use headpond_state::{
+    CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange,
+    Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+};
+use rust_rocksdb::{BoundColumnFamily, WriteOptions};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Bytes written after which the memtables' sizes are looked at.
+const LOOK_AT_MEMTABLES: usize = 128 << 10;
+/// What an entry takes in a memtable beyond its key and value, roughly.
+const ENTRY_OVERHEAD: usize = 32;
+
+/// The state of one operator on one worker, in a database of its own.
+pub(crate) struct RocksDbKeyedState {
+    database: Arc<Database>,
+    key_groups: KeyGroupRange,
+    max_parallelism: MaxParallelism,
+    incremental: bool,
+    registry: Registry,
+    reader: Reader,
+    batch: rust_rocksdb::WriteBatch,
+    without_log: WriteOptions,
+    written_since_look: usize,
+    poisoned: bool,
+}
+
+impl RocksDbKeyedState {
+    /// The state in `database`, of which `restored` is known.
+    pub(crate) fn new(
+        database: Arc<Database>,
+        key_groups: KeyGroupRange,
+        max_parallelism: MaxParallelism,
+        restored: Vec<StateDescriptor>,
+    ) -> Self {
+        let mut without_log = WriteOptions::default();
+        without_log.disable_wal(true);
+        RocksDbKeyedState {
+            reader: Reader::new(&database),
+            incremental: database.shared.options.incremental,
+            database,
+            key_groups,
+            max_parallelism,
+            registry: Registry::restored(restored),
+            batch: rust_rocksdb::WriteBatch::default(),
+            without_log,
+            written_since_look: 0,
+            poisoned: false,
+        }
+    }
+
+    fn check(&self) -> Result<()> {
+        match self.poisoned {
+            true => Err(Error::closed("the state backend failed before and takes no more calls")
+                .hint("restore the last checkpoint")),
+            false => Ok(()),
+        }
+    }
+
+    fn write_batch(&mut self, batch: &WriteBatch) -> Result<()> {
+        self.database.check()?;
+        self.batch.clear();
+        let mut current: Option<(StateId, Arc<BoundColumnFamily<'_>>)> = None;
+        for (state, op) in batch.iter() {
+            let family = match &current {
+                Some((id, family)) if *id == state => family,
+                _ => {
+                    let name = &self.registry.get(state)?.column_family;
+                    &current.insert((state, self.database.column_family(name)?)).1
+                }
+            };
+            match op {
+                WriteOp::Put { key, value } => self.batch.put_cf(family, key, value),
+                WriteOp::Merge { key, operand } => {
+                    if self.registry.get(state)?.descriptor.merge.is_none() {
+                        return Err(Error::invalid("the state has no merge operator"));
+                    }
+                    self.batch.merge_cf(family, key, operand);
+                }
+                WriteOp::Delete { key } => self.batch.delete_cf(family, key),
+                WriteOp::DeleteRange { start, end } if start < end => self.batch.delete_range_cf(family, start, end),
+                WriteOp::DeleteRange { .. } => {}
+            }
+        }
+        drop(current);
+        self.database
+            .rocks
+            .write_opt(&self.batch, &self.without_log)
+            .map_err(|cause| self.database.error("cannot write state", cause))?;
+        self.written_since_look += batch.byte_len() + batch.len() * ENTRY_OVERHEAD;
+        if self.written_since_look >= LOOK_AT_MEMTABLES {
+            self.written_since_look = 0;
+            self.seal_full_memtables()?;
+        }
+        Ok(())
+    }
+
+    /// Seals what is full; when the process has used up its budget, also what has had more than its share.
+    fn seal_full_memtables(&self) -> Result<()> {
+        let shared = &self.database.shared;
+        let scarce = shared.memtables.get_usage() > shared.options.memtable_budget();
+        let full = match scarce {
+            true => shared.options.memtable_size().min(shared.fair_share()),
+            false => shared.options.memtable_size(),
+        } as u64;
+        for name in self.database.column_families() {
+            if self.database.property(&name, "rocksdb.cur-size-active-mem-table")? >= full {
+                self.database.seal(&name)?;
+                self.database.wait_for_compaction(&name)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl KeyedStateBackend for RocksDbKeyedState {
+    fn key_groups(&self) -> KeyGroupRange {
+        self.key_groups
+    }
+
+    fn max_parallelism(&self) -> MaxParallelism {
+        self.max_parallelism
+    }
+
+    fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
+        self.check()?;
+        match self.registry.register(descriptor)? {
+            Registration::Present(id) => Ok(id),
+            Registration::New => {
+                // The files of an earlier cut must not come to include a state that it does not describe.
+                self.list_earlier_cut();
+                self.database.create_column_family(descriptor)?;
+                Ok(self.registry.add(descriptor))
+            }
+        }
+    }
+
+    fn unregistered(&self) -> Vec<StateDescriptor> {
+        self.registry.unregistered().to_vec()
+    }
+
+    fn drop_restored(&mut self, name: &str) -> Result<()> {
+        self.check()?;
+        self.registry.drop_restored(name)?;
+        self.list_earlier_cut();
+        self.database
+            .rocks
+            .drop_cf(&crate::column_family::column_family_name(name))
+            .map_err(|cause| self.database.error("cannot drop a state", cause))
+    }
+
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+        self.check()?;
+        self.reader.read(&self.registry.get(state)?.column_family, key, visit)
+    }
+
+    fn read_many(
+        &mut self,
+        state: StateId,
+        keys: &KeyBatch,
+        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+    ) -> Result<()> {
+        self.check()?;
+        self.reader.read_many(&self.registry.get(state)?.column_family, keys, visit)
+    }
+
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
+        self.check()?;
+        let name = &self.registry.get(state)?.column_family;
+        scan(&self.database, name, range, visit)
+    }
+
+    fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
+        self.check()?;
+        let written = self.write_batch(batch);
+        batch.clear();
+        self.poisoned = written.is_err();
+        written
+    }
+
+    fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>> {
+        self.check()?;
+        let states = self.registry.all().cloned().collect();
+        let cut = Cut::take(&self.database, id, *options, self.key_groups, self.max_parallelism, states)?;
+        Ok(Box::new(RocksDbSnapshot::new(cut, self.incremental && options.incremental)))
+    }
+
+    fn checkpoint_completed(&mut self, _id: CheckpointId) -> Result<()> {
+        // Which files the next checkpoint may reuse is the sink's to say.
+        self.check()
+    }
+
+    fn checkpoint_aborted(&mut self, id: CheckpointId) -> Result<()> {
+        self.check()?;
+        if let Some(cut) = self.database.unlisted_cut().filter(|cut| cut.id == id) {
+            cut.abort();
+        }
+        Ok(())
+    }
+
+    fn usage(&self) -> StateUsage {
+        let sum = |property: &str| -> u64 {
+            let families = self.database.column_families();
+            families.iter().map(|name| self.database.property(name, property).unwrap_or_default()).sum()
+        };
+        let shared = &self.database.shared;
+        let memtables = sum("rocksdb.cur-size-all-mem-tables");
+        // Memtables are charged to the cache; what is left of it is shared by all.
+        let blocks = (shared.cache.get_usage() as u64).saturating_sub(shared.memtables.get_usage() as u64);
+        StateUsage {
+            entries: sum("rocksdb.estimate-num-keys"),
+            memory_bytes: memtables
+                + sum("rocksdb.estimate-table-readers-mem")
+                + blocks / shared.open.load(Ordering::Relaxed).max(1) as u64,
+            disk_bytes: sum("rocksdb.total-sst-files-size"),
+            expired_bytes: 0,
+            reclaimed_bytes: 0,
+        }
+    }
+
+    fn close(self: Box<Self>) -> Result<()> {
+        self.database.close();
+        Ok(())
+    }
+}
+
+impl RocksDbKeyedState {
+    fn list_earlier_cut(&self) {
+        if let Some(cut) = self.database.unlisted_cut() {
+            // Fails into its own upload.
+            let _ = cut.list();
+        }
+    }
+}
+
+impl Drop for RocksDbKeyedState {
+    fn drop(&mut self) {
+        if !self.database.is_closed() {
+            self.database.close();
+        }
+    }
+}
+
+impl fmt::Debug for RocksDbKeyedState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RocksDbKeyedState")
+            .field("key_groups", &self.key_groups)
+            .field("registry", &self.registry)
+            .field("database", &self.database)
+            .finish_non_exhaustive()
+    }
+}
