@@ -6,7 +6,9 @@ use headpond_config::options::{self, StateBackendType};
 use headpond_config::{Config, ConfigOption, MemorySize, OptionValue};
 use headpond_state::{Result, StateBackend};
 use headpond_state_memory::MemoryStateBackend;
-use headpond_state_rocksdb::{CompactionTotals, Compression, EmbeddedRocksDbStateBackend, PredefinedOptions, RocksDbOptions};
+use headpond_state_rocksdb::{
+    CompactionTotals, Compression, EmbeddedRocksDbStateBackend, PredefinedOptions, RocksDbOptions,
+};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -30,7 +32,8 @@ impl Backend {
     pub(crate) fn open(config: &Config, job: &str) -> Result<Self> {
         match config.get(&options::STATE_BACKEND_TYPE) {
             StateBackendType::Memory => {
-                let limit = config.get(&options::STATE_MEMORY_LIMIT).map_or_else(default_state_limit, MemorySize::bytes);
+                let limit =
+                    config.get(&options::STATE_MEMORY_LIMIT).map_or_else(default_state_limit, MemorySize::bytes);
                 Ok(Backend::Memory(Arc::new(MemoryStateBackend::with_limit(limit))))
             }
             StateBackendType::RocksDb => {

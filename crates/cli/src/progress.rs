@@ -102,7 +102,9 @@ impl Drop for Progress {
 fn object(event: &str, figures: Value) -> String {
     let event = Value::from(event);
     match figures {
-        Value::Object(fields) if !fields.is_empty() => format!("{{\"event\":{event},{}", &Value::Object(fields).to_string()[1..]),
+        Value::Object(fields) if !fields.is_empty() => {
+            format!("{{\"event\":{event},{}", &Value::Object(fields).to_string()[1..])
+        }
         _ => format!("{{\"event\":{event}}}"),
     }
 }

@@ -58,7 +58,7 @@ pub(crate) fn config_error(error: &ConfigError) -> Error {
 }
 
 /// Whether the reader of our output has gone away: `headpond … | head`.
-fn is_closed_pipe(error: &Error) -> bool {
+pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     let mut cause = error.source();
     while let Some(deeper) = cause {
         if deeper.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe) {

@@ -24,7 +24,8 @@ pub(crate) fn plan(file: &Path, config: Config) -> Result<PlannedJob> {
         return named(job);
     }
     let text = std::fs::read_to_string(file).map_err(|cause| {
-        Error::io("cannot read the SQL file", file, cause).hint("give the path of a SQL file, or `-` for standard input")
+        Error::io("cannot read the SQL file", file, cause)
+            .hint("give the path of a SQL file, or `-` for standard input")
     })?;
     headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config)
 }

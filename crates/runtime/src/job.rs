@@ -33,7 +33,8 @@ pub struct JobOptions {
     pub max_parallelism: MaxParallelism,
     /// Where keyed state is held.
     pub backend: Arc<dyn StateBackend>,
-    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it.
+    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it, which its backend
+    /// makes and removes.
     pub local_dir: PathBuf,
     /// Checkpoints; `None`: a crash loses the state.
     pub checkpointing: Option<Checkpointing>,
@@ -43,6 +44,8 @@ pub struct JobOptions {
     pub allow_duplicates: bool,
     /// The least time between two ticks that read rows: the latency below which batches are not split further.
     pub tick_interval: Duration,
+    /// The most rows one source takes into one tick on one worker, give or take a reader's batch.
+    pub rows_per_tick: usize,
     /// The most ticks that may be unfinished before sources pause.
     pub ticks_in_flight: u64,
     /// Serializes what travels between the workers of the process, as between processes. For tests.
@@ -62,6 +65,7 @@ impl JobOptions {
             restore: Restore::Latest,
             allow_duplicates: false,
             tick_interval: Duration::from_millis(5),
+            rows_per_tick: 65_536,
             ticks_in_flight: 4,
             serialized_channels: false,
         }
@@ -163,7 +167,6 @@ impl Job {
             (workers, false) => Communication::Process(workers),
             (workers, true) => Communication::ProcessBinary(workers),
         };
-        let local_dir = options.local_dir.clone();
         let plan = Arc::new(self.plan);
         let ended = {
             let plan = plan.clone();
@@ -185,8 +188,6 @@ impl Job {
         if let Some(Err(panic)) = ended.into_iter().find(Result::is_err) {
             shared.fail(Error::internal(format!("a worker ended abnormally: {panic}")));
         }
-        // Each backend has removed its own directory; the job's is left only when it is not empty.
-        let _ = std::fs::remove_dir(&local_dir);
         match shared.take_failure() {
             Some(error) => Err(error),
             None if shared.has_finished() => Ok(Ending::Finished),

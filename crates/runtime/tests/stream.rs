@@ -11,7 +11,6 @@ use headpond_runtime::stream::state::*;
 use headpond_runtime::stream::*;
 use headpond_runtime::{Ending, Error, ErrorKind, Restore, Result};
 use headpond_state::codec::{FixedWidth, SerdeCodec, Utf8};
-use headpond_state::ttl::TimeDomain;
 use headpond_state::{
     Capabilities, Context as Place, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend,
 };
@@ -296,9 +295,15 @@ impl KeyedProcessFunction for EveryState {
 
 /// What [`EveryState`] gives, computed with plain collections.
 fn every_state(end: i64) -> Vec<Seen> {
-    let mut by_key: BTreeMap<i64, (Vec<i64>, Vec<i64>, BTreeMap<i64, i64>)> = BTreeMap::new();
+    #[derive(Default)]
+    struct OfKey {
+        all: Vec<i64>,
+        recent: Vec<i64>,
+        by_tens: BTreeMap<i64, i64>,
+    }
+    let mut by_key: BTreeMap<i64, OfKey> = BTreeMap::new();
     let seen = (0..end).map(|n| {
-        let (all, recent, by_tens) = by_key.entry(n % 7).or_default();
+        let OfKey { all, recent, by_tens } = by_key.entry(n % 7).or_default();
         let last = all.last().map(i64::to_string).unwrap_or_default();
         all.push(n);
         if n % 50 == 0 {
@@ -330,7 +335,8 @@ fn every_kind_of_state_survives_a_failure() {
             .key_by(|n| ("k".to_owned(), n % 7))
             .process(EveryState)
             .uid("every state")
-            .sink_to(sink.clone());
+            .sink_to(sink.clone())
+            .uid("seen");
     };
     let env = checkpointed(dir.path(), 2);
     program(&env, Integers::below(3000).failing(1234, &sink));
@@ -478,7 +484,9 @@ fn what_is_wrong_with_a_program_is_said_when_it_is_executed() {
         describe(&env);
         env.execute("wrong").expect_err("the program is wrong")
     };
-    let ends = |env: &StreamExecutionEnvironment| env.from_collection([1_i64]).sink_to(CollectSink::new());
+    let ends = |env: &StreamExecutionEnvironment| {
+        env.from_collection([1_i64]).sink_to(CollectSink::new());
+    };
 
     let error = fails(&|_| (), environment(1));
     assert!(error.message().contains("no sink"), "{error}");
@@ -494,8 +502,7 @@ fn what_is_wrong_with_a_program_is_said_when_it_is_executed() {
     assert!(error.way_out().is_some_and(|way| way.contains("set_checkpoint_dir")), "{error}");
 
     let twice = |env: &StreamExecutionEnvironment| {
-        env.from_collection([1_i64]).uid("input").sink_to(CollectSink::new());
-        env.from_collection([1_i64]).uid("input").sink_to(CollectSink::new());
+        env.from_collection([1_i64]).uid("input").sink_to(CollectSink::new()).uid("input");
     };
     assert_eq!(fails(&twice, environment(1)).place(Place::Operator), Some("input"));
 

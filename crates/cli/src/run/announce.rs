@@ -8,6 +8,7 @@ use headpond_checkpoint::CheckpointStorage;
 use headpond_config::{Config, options};
 use headpond_runtime::restore::Restoration;
 use headpond_runtime::{JobOptions, Restore};
+use headpond_state::CheckpointId;
 use serde_json::json;
 
 /// What is about to run.
@@ -67,25 +68,25 @@ pub(super) fn restoration(
         None => String::new(),
         Some((newest, _)) => format!(", fallen back from checkpoint {newest}"),
     };
-    let text = format!(
-        "resumed from checkpoint {checkpoint} at row {} ({}{fell_back})",
-        Count(rows),
-        located(checkpoint)
-    );
+    let text =
+        format!("resumed from checkpoint {checkpoint} at row {} ({}{fell_back})", Count(rows), located(checkpoint));
     style.say("resumed", &text, figures);
 }
 
-/// How far a failed job came, and what is safe.
-pub(super) fn failure(style: Style, figures: &Figures, storage: Option<&CheckpointStorage>) {
-    let last = figures.checkpoints.last.as_ref().map(|last| last.id);
-    let place = |id| storage.map(|storage| storage.locate(id)).unwrap_or_default();
+/// How far a failed job came, and what is safe. `restored` is the checkpoint it began at.
+pub(super) fn failure(
+    style: Style,
+    figures: &Figures,
+    storage: Option<&CheckpointStorage>,
+    restored: Option<CheckpointId>,
+) {
+    let last = figures.checkpoints.last.as_ref().map(|last| last.id).or(restored);
     let rows = Count(figures.rows_before + figures.rows_read);
-    let text = match last {
-        Some(id) => format!(
-            "the job failed after {rows} rows; its last checkpoint is {id} ({}), from which the next run goes on",
-            place(id)
-        ),
-        None => format!("the job failed after {rows} rows, before a checkpoint of this run was complete"),
+    let safe = match (last, storage) {
+        (Some(id), Some(storage)) => format!("the next run goes on from checkpoint {id} ({})", storage.locate(id)),
+        (Some(id), None) => format!("checkpoint {id}, where it began, is as it was"),
+        (None, Some(_)) => "no checkpoint was complete, so the next run begins anew".to_owned(),
+        (None, None) => "without checkpoints the next run begins anew".to_owned(),
     };
-    style.say("failed", &text, figures.to_json());
+    style.say("failed", &format!("the job failed after {rows} rows; {safe}"), figures.to_json());
 }

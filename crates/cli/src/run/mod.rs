@@ -56,6 +56,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         return Ok(());
     }
     let rows_before = job.restoration().map_or(0, |restored| restored.rows_read());
+    let restored = job.restoration().map(|restored| restored.manifest.checkpoint);
     let metrics = Arc::new(JobMetrics::default());
     let progress = Progress::start(style, Arc::clone(&metrics), rows_before)?;
     let ended = job.run(control, Arc::clone(&metrics));
@@ -69,7 +70,9 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         }
         Err(error) => {
             // The error comes after it, so that it is the last thing a user reads.
-            announce::failure(style, &figures, checkpoints.as_ref());
+            if !report::is_closed_pipe(&error) {
+                announce::failure(style, &figures, checkpoints.as_ref(), restored);
+            }
             Err(error)
         }
     }

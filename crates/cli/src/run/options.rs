@@ -20,6 +20,7 @@ pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Res
     job.parallelism = config.get(&options::PARALLELISM);
     job.max_parallelism = MaxParallelism::new(config.get(&options::MAX_PARALLELISM))?;
     job.tick_interval = config.get(&options::TICK_INTERVAL);
+    job.rows_per_tick = config.get(&options::TICK_MAX_ROWS);
     job.restore = match config.get(&options::RESTORE) {
         options::Restore::Latest => Restore::Latest,
         options::Restore::None => Restore::None,

@@ -122,7 +122,10 @@ impl fmt::Display for Summary {
         if let Some(totals) = &self.compaction {
             let (read, written) = (Bytes(totals.bytes_read), Bytes(totals.bytes_written));
             let took = Span(Duration::from_micros(totals.elapsed_us));
-            line("compaction", &format_args!("{} merges, {read} read, {written} written, {took}", Count(totals.merges)))?;
+            line(
+                "compaction",
+                &format_args!("{} merges, {read} read, {written} written, {took}", Count(totals.merges)),
+            )?;
         }
         if let Some(peak) = self.peak_bytes {
             line("peak memory", &Bytes(peak))?;

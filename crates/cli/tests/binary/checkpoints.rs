@@ -1,12 +1,12 @@
 //! Looking into checkpoints.
 
-use crate::support::{CHECKPOINTS, Place, totals};
+use crate::support::{LAST_CHECKPOINT, Place, totals};
 use std::fs;
 use std::path::PathBuf;
 
 fn place_with_checkpoint() -> Place {
     let place = Place::new();
-    place.write("totals.sql", &totals(CHECKPOINTS));
+    place.write("totals.sql", &totals(LAST_CHECKPOINT));
     place.run("run totals.sql -D state.backend.type=rocksdb").exits_with(0);
     place
 }

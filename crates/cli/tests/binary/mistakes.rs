@@ -1,6 +1,6 @@
 //! What is wrong ends with one message that names the place and the way out, and with the documented exit code.
 
-use crate::support::{CHECKPOINTS, Place, Ran, flights, ran, totals};
+use crate::support::{LAST_CHECKPOINT, MANY_CHECKPOINTS, Place, Ran, flights, ran, totals};
 use std::fs;
 use std::process::Command;
 
@@ -38,9 +38,10 @@ fn a_column_that_the_file_lacks() {
 #[test]
 fn a_row_that_does_not_parse() {
     let place = Place::new();
-    place.write("totals.sql", &totals(CHECKPOINTS));
+    place.write("totals.sql", &totals(LAST_CHECKPOINT));
     place.write("flights.csv", "carrier,dep_delay,time_hour\nUA,1,2013-01-01 05:00:00\nUA,late,2013-01-01 05:00:00\n");
-    let ran = place.run("run totals.sql").exits_with(2).says("flights.csv").says("line 3").says("dep_delay").says("late");
+    let ran =
+        place.run("run totals.sql").exits_with(2).says("flights.csv").says("line 3").says("dep_delay").says("late");
     one_error(&ran);
 }
 
@@ -49,7 +50,9 @@ fn an_option_that_nobody_knows() {
     let place = Place::new();
     place.write("totals.sql", &totals(""));
     let ran = place.run("run totals.sql -D state.backend.typ=rocksdb").exits_with(2);
-    one_error(&ran.says("unknown option 'state.backend.typ' (command line, -D)").says("did you mean 'state.backend.type'?"));
+    one_error(
+        &ran.says("unknown option 'state.backend.typ' (command line, -D)").says("did you mean 'state.backend.type'?"),
+    );
     place.write("totals.sql", &totals("\nSET 'state.backend.typ' = 'rocksdb';"));
     let ran = place.run("run totals.sql").exits_with(2).says("line 2").says("did you mean 'state.backend.type'?");
     one_error(&ran);
@@ -90,7 +93,7 @@ fn a_local_directory_that_cannot_be_written() {
 #[test]
 fn a_crash_point_that_nobody_knows() {
     let place = Place::new();
-    place.write("totals.sql", &totals(CHECKPOINTS));
+    place.write("totals.sql", &totals(LAST_CHECKPOINT));
     let mut command = place.command("run totals.sql");
     let output = command.env("HEADPOND_CRASH_AT", "somewhere").output().expect("the binary can be started");
     one_error(&ran(output).exits_with(2).says("HEADPOND_CRASH_AT").says("before-manifest"));
@@ -100,7 +103,7 @@ fn a_crash_point_that_nobody_knows() {
 fn state_in_memory_beyond_its_limit_goes_on_in_rocksdb() {
     let place = Place::new();
     let many = format!(
-        "{CHECKPOINTS}
+        "{MANY_CHECKPOINTS}
          CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '400000', 'splits' = '1',
            'number-of-rows' = '200000', 'fields.id.kind' = 'sequence');
          CREATE TABLE counts (n BIGINT) WITH ('connector' = 'filesystem', 'path' = 'counts', 'format' = 'json');

@@ -1,13 +1,13 @@
 //! Jobs that end, stop, crash, and go on.
 
-use crate::support::{CHECKPOINTS, Place, Ran, TOTALS, ran, slow_job, totals};
+use crate::support::{LAST_CHECKPOINT, Place, Ran, TOTALS, ran, slow_job, totals};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command};
 
 #[test]
 fn a_finished_job_says_so_and_how_to_run_it_anew() {
     let place = Place::new();
-    place.write("totals.sql", &totals(CHECKPOINTS));
+    place.write("totals.sql", &totals(LAST_CHECKPOINT));
     let first = place.run("run totals.sql").exits_with(0).says("finished (checkpoint 1)");
     assert_eq!(first.out, TOTALS);
     let second = place.run("run totals.sql").exits_with(0);
@@ -53,7 +53,7 @@ fn a_crash_between_two_steps_of_a_checkpoint_loses_and_repeats_nothing() {
         let crashed = ran(output).exits_with(-1);
         assert!(!crashed.err.contains("error:"), "{}", crashed.err);
     }
-    let last = stop(&place, "run job.sql -D state.backend.type=memory").exits_with(0);
+    let last = stop(&place, "run job.sql -D state.backend.type=rocksdb").exits_with(0);
     last.says("resumed from checkpoint");
     let counts = counts(&place);
     let (least, most) = (counts.iter().min(), counts.iter().max());
@@ -66,7 +66,7 @@ fn a_query_that_does_not_match_its_checkpoint_is_refused() {
     place.write("job.sql", &slow_job("BIGINT"));
     stop(&place, "run job.sql").exits_with(0);
     place.write("job.sql", &slow_job("STRING"));
-    place.run("run job.sql").exits_with(4).says("error: ").says("operator counts/").says("--restore none");
+    place.run("run job.sql").exits_with(4).says("error: ").says("operator counts/").says("hint: ");
 }
 
 /// Starts a job, asks it to stop once it has begun, and waits for its end.
@@ -98,7 +98,8 @@ fn terminate(child: &Child) {
 fn counts(place: &Place) -> Vec<u64> {
     let files = std::fs::read_dir(place.path("counts")).expect("the sink has made its directory").flatten();
     let current = files.filter(|file| file.file_name().to_string_lossy().starts_with("current-"));
-    let texts: Vec<String> = current.map(|file| std::fs::read_to_string(file.path()).expect("a readable file")).collect();
+    let texts: Vec<String> =
+        current.map(|file| std::fs::read_to_string(file.path()).expect("a readable file")).collect();
     let count = |line: &str| -> u64 {
         let row: serde_json::Value = serde_json::from_str(line).expect("a JSON line");
         row["n"].as_u64().expect("a count")

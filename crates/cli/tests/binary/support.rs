@@ -122,14 +122,17 @@ pub(crate) fn totals(settings: &str) -> String {
     )
 }
 
-/// Settings for checkpoints in `checkpoints`.
-pub(crate) const CHECKPOINTS: &str = "SET 'execution.checkpointing.dir' = 'file:checkpoints';
+/// Settings for checkpoints in `checkpoints`: the one at the end, however slow the machine is.
+pub(crate) const LAST_CHECKPOINT: &str = "SET 'execution.checkpointing.dir' = 'file:checkpoints';
+    SET 'execution.checkpointing.interval' = '1 h';";
+/// Settings for many checkpoints in `checkpoints`.
+pub(crate) const MANY_CHECKPOINTS: &str = "SET 'execution.checkpointing.dir' = 'file:checkpoints';
     SET 'execution.checkpointing.interval' = '20 ms';";
 
 /// A job that counts generated rows by key into files, slowly enough to be interrupted.
 pub(crate) fn slow_job(key: &str) -> String {
     format!(
-        "{CHECKPOINTS}
+        "{MANY_CHECKPOINTS}
          CREATE TABLE numbers (id BIGINT) WITH ('connector' = 'datagen', 'rows-per-second' = '5000', 'splits' = '1',
            'fields.id.kind' = 'sequence');
          CREATE TABLE counts (k {key}, n BIGINT, PRIMARY KEY (k) NOT ENFORCED)

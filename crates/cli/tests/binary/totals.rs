@@ -1,6 +1,6 @@
 //! What a job computes.
 
-use crate::support::{CHECKPOINTS, Place, TOTALS, totals};
+use crate::support::{LAST_CHECKPOINT, Place, TOTALS, totals};
 
 #[test]
 fn totals_are_the_same_with_either_backend_and_any_parallelism() {
@@ -23,7 +23,7 @@ fn lines_pasted_from_spark_choose_rocksdb_and_compact_at_checkpoints() {
         \"org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider\"
         SET spark.sql.streaming.rocksdb.compactOnCommit.enabled
           = true\n";
-    place.write("totals.sql", &totals(&format!("{pasted}{CHECKPOINTS}")));
+    place.write("totals.sql", &totals(&format!("{pasted}{LAST_CHECKPOINT}")));
     let ran = place.run("run totals.sql").exits_with(0).says("state backend rocksdb").says("compaction");
     assert_eq!(ran.out, TOTALS);
 }
@@ -39,11 +39,11 @@ fn sql_may_come_from_standard_input() {
 fn checkpoints_of_a_job_from_standard_input_need_its_name() {
     let place = Place::new();
     place
-        .run_with_input("run -", &totals(CHECKPOINTS))
+        .run_with_input("run -", &totals(LAST_CHECKPOINT))
         .exits_with(2)
         .says("a job from standard input needs a name")
         .says("-D pipeline.name=NAME");
-    let ran = place.run_with_input("run - -D pipeline.name=mine", &totals(CHECKPOINTS)).exits_with(0);
+    let ran = place.run_with_input("run - -D pipeline.name=mine", &totals(LAST_CHECKPOINT)).exits_with(0);
     assert_eq!(ran.out, TOTALS);
 }
 
@@ -57,5 +57,8 @@ fn layers_of_settings_win_in_their_order() {
     let output = command.env("HEADPOND_PIPELINE_NAME", "from-environment").output().expect("the binary can be started");
     crate::support::ran(output).exits_with(0).says("job from-flag: 2 workers");
     place.write("totals.sql", &totals("SET 'pipeline.name' = 'from-statement';"));
-    place.run("run totals.sql -D pipeline.name=from-flag --parallelism 1").exits_with(0).says("job from-statement: 1 worker");
+    place
+        .run("run totals.sql -D pipeline.name=from-flag --parallelism 1")
+        .exits_with(0)
+        .says("job from-statement: 1 worker");
 }

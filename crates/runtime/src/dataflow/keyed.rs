@@ -162,18 +162,19 @@ enum Phase {
     MoreOfTime,
 }
 
+/// An operator that has been opened, with what a restore brought.
+#[derive(Debug)]
+pub(super) struct Opened {
+    pub(super) operator: Box<dyn KeyedOperator>,
+    pub(super) state: TaskState,
+    pub(super) inputs: usize,
+    pub(super) event_time_ms: i64,
+    pub(super) counters: Counters,
+}
+
 impl KeyedTask {
-    #[allow(clippy::too_many_arguments, reason = "a constructor that is called once, with named locals")]
-    pub(super) fn new(
-        plan: Arc<Plan>,
-        node: usize,
-        worker: usize,
-        operator: Box<dyn KeyedOperator>,
-        state: TaskState,
-        inputs: usize,
-        restored_ms: i64,
-        counters: Counters,
-    ) -> Self {
+    pub(super) fn new(plan: Arc<Plan>, node: usize, worker: usize, opened: Opened) -> Self {
+        let Opened { operator, state, inputs, event_time_ms, counters } = opened;
         let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
@@ -184,7 +185,7 @@ impl KeyedTask {
             worker,
             operator,
             state,
-            event_time: EventTime::new(inputs, peers, restored_ms),
+            event_time: EventTime::new(inputs, peers, event_time_ms),
             counters,
             output: Output::default(),
             behind,

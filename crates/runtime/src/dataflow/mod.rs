@@ -29,7 +29,7 @@ use crate::source::SourceSplit;
 use crate::uploads::{IoThreads, Outcomes};
 use headpond_checkpoint::manifest::{OperatorState, SplitState, SubtaskState};
 use headpond_state::{Context, Error, KeyedBackendParams, OperatorClock, RestoredState, Result};
-use keyed::{KeyedTask, TaskDetails, TaskState};
+use keyed::{KeyedTask, Opened, TaskDetails, TaskState};
 use sink::SinkTask;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,7 +187,8 @@ fn open_keyed(
         })
         .map_err(located)?;
     check_registered(&state).map_err(located)?;
-    Ok(Box::new(KeyedTask::new(plan.clone(), node, worker, operator, state, inputs, event_time_ms, counters)))
+    let opened = Opened { operator, state, inputs, event_time_ms, counters };
+    Ok(Box::new(KeyedTask::new(plan.clone(), node, worker, opened)))
 }
 
 fn open_sink(

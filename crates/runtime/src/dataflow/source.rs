@@ -18,9 +18,6 @@ use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::dataflow::{Scope, Stream};
 use timely::scheduling::activate::SyncActivator;
 
-/// The rows one worker may take into one tick.
-const ROWS_PER_TICK: usize = 65_536;
-
 /// A source on one worker.
 #[derive(Debug)]
 pub(super) struct SourceTask {
@@ -85,7 +82,7 @@ impl SourceTask {
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
         let mut rows = 0;
-        while control.read && rows < ROWS_PER_TICK {
+        while control.read && rows < self.plan.options.rows_per_tick {
             match self.reader.try_next() {
                 None => break,
                 Some(FromReader::Failed(error)) => return Err(error),

@@ -8,8 +8,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// Keeps records in memory, exactly once: those of a checkpoint can be seen once it is complete. For tests, and for results
-/// that are small.
+/// Keeps records in memory, exactly once: those of a checkpoint can be seen once it is complete. For tests, and for
+/// results that are small.
 ///
 /// Clones are the same sink. It outlives a job that fails, so the job can go on with it, but not its process.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl<T> CollectSink<T> {
         CollectSink { collected: Arc::new(Mutex::new(collected)) }
     }
 
-    /// The records of all complete checkpoints, in their order; within one, worker by worker. Without checkpoints, all records
-    /// once the job has ended.
+    /// The records of all complete checkpoints, in their order; within one, worker by worker. Without checkpoints,
+    /// all records once the job has ended.
     pub fn records(&self) -> Vec<T>
     where
         T: Clone,

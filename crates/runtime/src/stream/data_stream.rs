@@ -8,6 +8,7 @@ use crate::graph::{NodeId, NodeKind};
 use arrow_array::RecordBatch;
 use headpond_state::encoding::KeyComponent;
 use headpond_state::{Error, Result};
+use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
@@ -16,8 +17,8 @@ pub(super) type ReadRecords<T> = Arc<dyn Fn(&RecordBatch, &mut dyn FnMut(T) -> R
 
 /// A stream of records.
 ///
-/// [`map`](Self::map), [`filter`](Self::filter) and [`flat_map`](Self::flat_map) run where the stream is read: a stream that
-/// is read twice runs them for each reader.
+/// [`map`](Self::map), [`filter`](Self::filter) and [`flat_map`](Self::flat_map) run where the stream is read: a
+/// stream that is read twice runs them for each reader.
 pub struct DataStream<T> {
     env: StreamExecutionEnvironment,
     node: NodeId,
@@ -44,8 +45,8 @@ impl<T: 'static> DataStream<T> {
     }
 
     /// Pins the id by which checkpoints know the step this stream comes from, a source or a
-    /// [`process`](KeyedStream::process). Otherwise it is the step's kind and its place among the steps of that kind, which
-    /// changes when a step is added before it.
+    /// [`process`](KeyedStream::process). Otherwise it is the step's kind and its place among the steps of that kind,
+    /// which changes when a step is added before it.
     #[must_use]
     pub fn uid(self, uid: &str) -> Self {
         if self.is_of_node {
@@ -95,15 +96,30 @@ impl<T: 'static> DataStream<T> {
     }
 
     /// Writes the records to a sink.
-    pub fn sink_to(&self, sink: impl RecordSink<T>) {
+    pub fn sink_to<S: RecordSink<T>>(&self, sink: S) -> DataStreamSink {
         let sink = Arc::new(SinkAdapter::new(sink, self.read.clone()));
         let kind = NodeKind::Sink { input: self.node, key: None, sink };
-        self.env.add("sink", self.env.schema_of(self.node), kind);
+        let node = self.env.add("sink", type_name::<S>(), self.env.schema_of(self.node), kind);
+        DataStreamSink { env: self.env.clone(), node }
     }
 
-    /// Calls `f` with every record, as soon as it is there. After a failure it is called again with those that follow the last
-    /// checkpoint: at least once, where a [`RecordSink`] can do better.
-    pub fn for_each(&self, f: impl Fn(T) -> Result<()> + Send + Sync + 'static) {
-        self.sink_to(ForEach::new(f));
+    /// Calls `f` with every record, as soon as it is there. After a failure it is called again with those that follow
+    /// the last checkpoint: at least once, where a [`RecordSink`] can do better.
+    pub fn for_each(&self, f: impl Fn(T) -> Result<()> + Send + Sync + 'static) -> DataStreamSink {
+        self.sink_to(ForEach::new(f))
+    }
+}
+
+/// The end of a stream.
+#[derive(Debug)]
+pub struct DataStreamSink {
+    env: StreamExecutionEnvironment,
+    node: NodeId,
+}
+
+impl DataStreamSink {
+    /// Pins the id by which checkpoints know the sink, like [`DataStream::uid`].
+    pub fn uid(self, uid: &str) {
+        self.env.rename(self.node, uid);
     }
 }

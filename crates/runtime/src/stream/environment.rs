@@ -14,6 +14,8 @@ use arrow_schema::SchemaRef;
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
 use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, Result, StateBackend};
+use std::any::type_name;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -30,6 +32,8 @@ pub struct StreamExecutionEnvironment {
 #[derive(Debug)]
 struct Program {
     nodes: Vec<Node>,
+    /// How many steps there are of each kind.
+    steps: BTreeMap<&'static str, usize>,
     /// The first thing that went wrong while the program was described; it is what executing it gives.
     failure: Option<Error>,
     settings: Settings,
@@ -71,7 +75,7 @@ impl StreamExecutionEnvironment {
             allow_duplicates: false,
             local_dir: None,
         };
-        let program = Program { nodes: Vec::new(), failure: None, settings };
+        let program = Program { nodes: Vec::new(), steps: BTreeMap::new(), failure: None, settings };
         StreamExecutionEnvironment { program: Arc::new(Mutex::new(program)), control: JobControl::new() }
     }
 
@@ -100,8 +104,8 @@ impl StreamExecutionEnvironment {
         self.set(|settings| settings.checkpoint_interval = Some(interval))
     }
 
-    /// Sets the directory of the checkpoints: `file:///…` or a path. Without [an interval](Self::enable_checkpointing) there is
-    /// one checkpoint, at the end.
+    /// Sets the directory of the checkpoints: `file:///…` or a path. Without [an
+    /// interval](Self::enable_checkpointing) there is one checkpoint, at the end.
     pub fn set_checkpoint_dir(&self, location: impl Into<String>) -> &Self {
         self.set(|settings| settings.checkpoint_dir = Some(location.into()))
     }
@@ -111,13 +115,13 @@ impl StreamExecutionEnvironment {
         self.set(|settings| settings.restore = restore)
     }
 
-    /// Accepts that a sink that cannot take back what it has published publishes it again when the job goes back to an older
-    /// checkpoint.
+    /// Accepts that a sink that cannot take back what it has published publishes it again when the job goes back to
+    /// an older checkpoint.
     pub fn set_allow_duplicates(&self, allow: bool) -> &Self {
         self.set(|settings| settings.allow_duplicates = allow)
     }
 
-    /// Sets the directory on local disk for backends that need one. It is empty when no job runs. The default is
+    /// Sets the directory on local disk for backends that need one; they remove what they put there. The default is
     /// `<job name>.local` in the current directory.
     pub fn set_local_dir(&self, dir: impl Into<PathBuf>) -> &Self {
         self.set(|settings| settings.local_dir = Some(dir.into()))
@@ -128,8 +132,8 @@ impl StreamExecutionEnvironment {
         self.control.clone()
     }
 
-    /// A stream of these records, read in order. A job that is restored goes on where it was: the program must give it the
-    /// same records.
+    /// A stream of these records, read in order. A job that is restored goes on where it was: the program must give
+    /// it the same records.
     pub fn from_collection<T: Record>(&self, collection: impl IntoIterator<Item = T>) -> DataStream<T> {
         let collection = Collection::new(collection).unwrap_or_else(|error| {
             self.fail(error);
@@ -138,7 +142,8 @@ impl StreamExecutionEnvironment {
         self.source(collection, read_all)
     }
 
-    /// A stream of what `record` makes of each row of a source. It is given a batch of the source's rows, and which of them.
+    /// A stream of what `record` makes of each row of a source. It is given a batch of the source's rows, and which
+    /// of them.
     ///
     /// A restored job begins at the source's positions in the checkpoint.
     pub fn from_source<T: 'static>(
@@ -156,12 +161,12 @@ impl StreamExecutionEnvironment {
     ) -> DataStream<T> {
         let schema = source.schema();
         let node = SourceNode { source: Arc::new(source), watermarks: None, row_watermark: false };
-        let node = self.add("source", schema, NodeKind::Source(node));
+        let node = self.add("source", type_name::<T>(), schema, NodeKind::Source(node));
         DataStream::new(self.clone(), node, Arc::new(read))
     }
 
-    /// Runs the job to its end; blocks until then. With checkpoints, a job of this name that was run before goes on from its
-    /// last one.
+    /// Runs the job to its end; blocks until then. With checkpoints, a job of this name that was run before goes on
+    /// from its last one.
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the program or a setting is wrong, otherwise as
@@ -175,12 +180,13 @@ impl StreamExecutionEnvironment {
         Ok(JobExecutionResult { ending, restored_from, metrics })
     }
 
-    /// Adds a step. Its id is its kind and its ordinal among the steps of that kind.
-    pub(super) fn add(&self, step: &'static str, schema: SchemaRef, kind: NodeKind) -> NodeId {
-        let nodes = &mut lock(&self.program).nodes;
-        let ordinal = nodes.iter().filter(|node| node.description == step).count();
+    /// Adds a step. Its id is its kind and its ordinal among the steps of that kind; `what` describes it to people.
+    pub(super) fn add(&self, step: &'static str, what: &str, schema: SchemaRef, kind: NodeKind) -> NodeId {
+        let Program { nodes, steps, .. } = &mut *lock(&self.program);
+        let ordinal = steps.entry(step).or_default();
         let id = OperatorId::new(format!("stream/{step}/{ordinal}"));
-        nodes.push(Node { id, description: step.to_owned(), schema, kind });
+        *ordinal += 1;
+        nodes.push(Node { id, description: what.to_owned(), schema, kind });
         NodeId(nodes.len() - 1)
     }
 
@@ -209,6 +215,7 @@ impl StreamExecutionEnvironment {
 impl Program {
     fn job(&mut self, name: &str) -> Result<(JobGraph, JobOptions)> {
         if let Some(error) = self.failure.take() {
+            self.failure = Some(Error::invalid("the program is wrong, as its first execution said"));
             return Err(error);
         }
         if !self.nodes.iter().any(|node| matches!(node.kind, NodeKind::Sink { .. })) {

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 /// What is done with each record of a keyed stream, with states that belong to the record's key.
 ///
-/// The function itself is shared by all workers and never changes: whatever is to be remembered belongs in a state, which
-/// checkpoints keep. Each worker has [`States`](Self::States) of its own for the keys that are its.
+/// The function itself is shared by all workers and never changes: whatever is to be remembered belongs in a state,
+/// which checkpoints keep. Each worker has [`States`](Self::States) of its own for the keys that are its.
 pub trait KeyedProcessFunction: Send + Sync + 'static {
     /// The stream's key.
     type Key: KeyComponent + 'static;
@@ -31,15 +31,15 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
     /// Registers the states. Called on every worker before the first record.
     ///
     /// # Errors
-    /// What registering a state fails with: [`Incompatible`](headpond_state::ErrorKind::Incompatible) when a checkpoint has another
-    /// state of that name.
+    /// What registering a state fails with: [`Incompatible`](headpond_state::ErrorKind::Incompatible) when a
+    /// checkpoint has another state of that name.
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States>;
 
     /// Takes a record. `ctx` is what states are read and written with, `out` takes the results.
     ///
     /// # Errors
-    /// Whatever states fail with, and whatever the function refuses; the job then fails, and can be restored from its last
-    /// checkpoint.
+    /// Whatever states fail with, and whatever the function refuses; the job then fails, and can be restored from its
+    /// last checkpoint.
     fn process_element(
         &self,
         states: &mut Self::States,
@@ -52,8 +52,9 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
 /// What a function is opened with on one worker: it registers states from their descriptors.
 ///
 /// # Errors
-/// Registering fails with [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the restored checkpoint has a state of that
-/// name that does not match, and with [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an expiry by event time.
+/// Registering fails with [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the restored checkpoint has
+/// a state of that name that does not match, and with [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an
+/// expiry by event time.
 #[derive(Debug)]
 pub struct RuntimeContext<'a> {
     pub(super) backend: &'a mut (dyn KeyedStateBackend + 'a),

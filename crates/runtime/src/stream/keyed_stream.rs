@@ -12,6 +12,7 @@ use crate::operator::BatchFunction;
 use arrow_schema::SchemaRef;
 use headpond_state::Result;
 use headpond_state::encoding::KeyComponent;
+use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -53,7 +54,7 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
                 }) as Box<dyn BatchFunction>)
             })
         };
-        let node = env.add("key", schema, NodeKind::Map { input, function });
+        let node = env.add("key", type_name::<K>(), schema, NodeKind::Map { input, function });
         KeyedStream { env, node, key_len, types: PhantomData }
     }
 
@@ -63,7 +64,7 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
         let key = (1..=self.key_len).collect();
         let operator = Arc::new(ProcessOperatorFactory::new(function));
         let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: self.node, key }], operator };
-        let node = self.env.add("process", schema([]), kind);
+        let node = self.env.add("process", type_name::<F>(), schema([]), kind);
         DataStream::new(self.env.clone(), node, Arc::new(read_all))
     }
 }

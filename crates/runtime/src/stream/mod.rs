@@ -1,9 +1,9 @@
 //! Jobs as Rust programs: typed records, functions with typed keyed state, Flink's names.
 //!
-//! A program describes a job: where records come from, what is done with each of them, by which key they meet, what is
-//! kept for each key, and where results go. Nothing runs until [`execute`](StreamExecutionEnvironment::execute), which
-//! runs the job as the [`job`](crate::job) module does: on several workers, checkpointed, and from its last checkpoint on
-//! when it was run before.
+//! A program describes a job: where records come from, what is done with each of them, by which key they meet, what
+//! is kept for each key, and where results go. Nothing runs until [`execute`](StreamExecutionEnvironment::execute),
+//! which runs the job as the [`job`](crate::job) module does: on several workers, checkpointed, and from its last
+//! checkpoint on when it was run before.
 //!
 //! - [`StreamExecutionEnvironment`] holds the settings and the program.
 //! - [`DataStream`] is a stream of records: [`map`](DataStream::map), [`filter`](DataStream::filter),
@@ -18,8 +18,8 @@
 //! # Example
 //!
 //! The balance of every account, after every payment. Which backend holds the balances is one line: with
-//! `EmbeddedRocksDbStateBackend::new(true)` of the crate `headpond-state-rocksdb` they may outgrow memory and checkpoints
-//! are incremental; `false` makes every checkpoint a full one.
+//! `EmbeddedRocksDbStateBackend::new(true)` of the crate `headpond-state-rocksdb` they may outgrow memory and
+//! checkpoints are incremental; `false` makes every checkpoint a full one.
 //!
 //! ```
 //! use headpond_runtime::Result;
@@ -91,7 +91,7 @@ mod sink;
 pub mod state;
 
 pub use collect::CollectSink;
-pub use data_stream::DataStream;
+pub use data_stream::{DataStream, DataStreamSink};
 pub use environment::{JobExecutionResult, StreamExecutionEnvironment};
 pub use function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
 pub use headpond_state::encoding::KeyComponent;

@@ -13,11 +13,12 @@ use std::sync::Arc;
 
 /// What streams are made of: any type serde knows.
 ///
-/// Between the steps of a job a record is written in [postcard's wire format](https://postcard.jamesmunns.com/wire-format),
-/// which has no names. So serde's attributes that leave fields out or look at what follows (`skip_serializing_if`,
-/// `flatten`, `untagged`) do not work: a record of such a type cannot be read back, and the job fails with a message that
-/// says so. Nothing of this form outlives a run, so types may change between two runs of a program; what is kept in state has
-/// the form of the state's [`Codec`](headpond_state::codec::Codec).
+/// Between the steps of a job a record is written in [postcard's wire
+/// format](https://postcard.jamesmunns.com/wire-format), which has no names. So serde's attributes that leave fields
+/// out or look at what follows (`skip_serializing_if`, `flatten`, `untagged`) do not work: a record of such a type
+/// cannot be read back, and the job fails with a message that says so. Nothing of this form outlives a run, so types
+/// may change between two runs of a program; what is kept in state has the form of the state's
+/// [`Codec`](headpond_state::codec::Codec).
 pub trait Record: Serialize + DeserializeOwned + Send + 'static {}
 
 impl<T: Serialize + DeserializeOwned + Send + 'static> Record for T {}
@@ -87,7 +88,7 @@ pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
 #[cold]
 fn unfit<T>(what: &str) -> Error {
     Error::invalid(format!("a record of type `{}` cannot be {what}", type_name::<T>())).hint(
-        "take attributes such as `skip_serializing_if`, `flatten` and `untagged` from the type: records travel without the \
-         names of their fields",
+        "take attributes such as `skip_serializing_if`, `flatten` and `untagged` from the type: records travel without \
+         the names of their fields",
     )
 }

@@ -22,8 +22,8 @@ pub trait RecordSink<T>: Send + Sync + 'static {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a place that cannot be written: where, and the way out.
     fn check(&self, job: &SinkJob) -> Result<()>;
 
-    /// Takes back whatever was staged after `checkpoint` (`None`: by any run), and what was published after it if the sink can.
-    /// Called once, before any writer opens.
+    /// Takes back whatever was staged after `checkpoint` (`None`: by any run), and what was published after it if the
+    /// sink can. Called once, before any writer opens.
     ///
     /// # Errors
     /// Whatever keeps the sink from it.

@@ -21,7 +21,11 @@ impl Instance {
         Self::open_with(backend, &[])
     }
 
-    pub(crate) fn restore(backend: &dyn StateBackend, source: &dyn CheckpointSource, handle: &KeyedStateHandle) -> Instance {
+    pub(crate) fn restore(
+        backend: &dyn StateBackend,
+        source: &dyn CheckpointSource,
+        handle: &KeyedStateHandle,
+    ) -> Instance {
         Self::open_with(backend, &[RestoredState { handle, source }])
     }
 

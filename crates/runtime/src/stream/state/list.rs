@@ -41,8 +41,8 @@ impl<T> ListState<T> {
         self.0.get(ctx.backend, ctx.key)
     }
 
-    /// Visits the elements of the key's list one by one, with their sequence numbers, beginning after number `after`, until
-    /// `visit` breaks: for a list too long to be held.
+    /// Visits the elements of the key's list one by one, with their sequence numbers, beginning after number `after`,
+    /// until `visit` breaks: for a list too long to be held.
     pub fn scan<K>(
         &mut self,
         ctx: &mut Context<'_, K>,

@@ -72,8 +72,8 @@ impl<U: KeyComponent, V> MapState<U, V> {
         Ok(entries)
     }
 
-    /// Visits the entries of the key's map one by one, beginning after the user key `after`, until `visit` breaks: for a map too
-    /// large to be held.
+    /// Visits the entries of the key's map one by one, beginning after the user key `after`, until `visit` breaks:
+    /// for a map too large to be held.
     pub fn scan<K>(
         &mut self,
         ctx: &mut Context<'_, K>,

@@ -6,11 +6,17 @@
 //!
 //! | descriptor | registered by | state, for each key |
 //! |---|---|---|
-//! | [`ValueStateDescriptor`] | [`get_state`](super::RuntimeContext::get_state) | [`ValueState`]: one value |
-//! | [`ListStateDescriptor`] | [`get_list_state`](super::RuntimeContext::get_list_state) | [`ListState`]: values in the order of adding |
-//! | [`MapStateDescriptor`] | [`get_map_state`](super::RuntimeContext::get_map_state) | [`MapState`]: values by user key |
-//! | [`ReducingStateDescriptor`] | [`get_reducing_state`](super::RuntimeContext::get_reducing_state) | [`ReducingState`]: the fold of values |
-//! | [`AggregatingStateDescriptor`] | [`get_aggregating_state`](super::RuntimeContext::get_aggregating_state) | [`AggregatingState`]: an accumulator |
+//! | [`ValueStateDescriptor`] | [`get_state`] | [`ValueState`]: one value |
+//! | [`ListStateDescriptor`] | [`get_list_state`] | [`ListState`]: values in the order of adding |
+//! | [`MapStateDescriptor`] | [`get_map_state`] | [`MapState`]: values by user key |
+//! | [`ReducingStateDescriptor`] | [`get_reducing_state`] | [`ReducingState`]: the fold of values |
+//! | [`AggregatingStateDescriptor`] | [`get_aggregating_state`] | [`AggregatingState`]: an accumulator |
+//!
+//! [`get_state`]: super::RuntimeContext::get_state
+//! [`get_list_state`]: super::RuntimeContext::get_list_state
+//! [`get_map_state`]: super::RuntimeContext::get_map_state
+//! [`get_reducing_state`]: super::RuntimeContext::get_reducing_state
+//! [`get_aggregating_state`]: super::RuntimeContext::get_aggregating_state
 //!
 //! # Errors
 //! Calls fail as the backend does, and with what the codec says of a stored value; the error names the state.
@@ -22,7 +28,7 @@ mod reducing;
 mod value;
 
 pub use aggregating::{AggregatingState, AggregatingStateDescriptor};
-pub use headpond_state::ttl::{StateVisibility, TtlConfig, UpdateType};
+pub use headpond_state::ttl::{StateVisibility, TimeDomain, TtlConfig, UpdateType};
 pub use headpond_state::typed::AggregateFunction;
 pub use list::{ListState, ListStateDescriptor};
 pub use map::{MapState, MapStateDescriptor};
@@ -31,7 +37,6 @@ pub use value::{ValueState, ValueStateDescriptor};
 
 use super::function::RuntimeContext;
 use headpond_state::codec::Codec;
-use headpond_state::ttl::TimeDomain;
 use headpond_state::{Context, Error, Result, StateDescriptor};
 use std::fmt;
 use std::sync::Arc;
