@@ -31,7 +31,7 @@ fn main() -> Result<()> {
     let (started, cpu_before) = (Instant::now(), cpu_seconds());
     let (mut done, mut writes, mut checkpoint, mut sync_ms_max) = (0, WriteBatch::new(), 0, 0.0f64);
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
-    let mut sorting = 0.0;
+    let (mut sorting, mut uploads) = (0.0, Vec::new());
     while done < updates {
         let sort_started = Instant::now();
         let mut wanted: Vec<u64> = (0..batch_len)
@@ -61,8 +61,11 @@ fn main() -> Result<()> {
             let cut = Instant::now();
             let snapshot = keyed.snapshot(CheckpointId(checkpoint), &SnapshotOptions::default())?;
             sync_ms_max = sync_ms_max.max(cut.elapsed().as_secs_f64() * 1e3);
-            std::thread::spawn(move || snapshot.upload(&Discard).expect("the snapshot uploads"));
+            uploads.push(std::thread::spawn(move || snapshot.upload(&Discard)));
         }
+    }
+    for upload in uploads {
+        upload.join().map_err(|_| Error::internal("an upload panicked"))??;
     }
     let (wall, cpu) = (started.elapsed().as_secs_f64(), cpu_seconds() - cpu_before);
     println!(

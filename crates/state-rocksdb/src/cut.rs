@@ -11,7 +11,7 @@ use crate::database::{Database, lock};
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor,
 };
-use rust_rocksdb::{FileType, LiveFilesStorageInfo, LiveFilesStorageInfoOptions};
+use rust_rocksdb::{FileType, LiveFile, LiveFilesStorageInfo, LiveFilesStorageInfoOptions};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -145,7 +145,7 @@ impl Cut {
         if let Some(late) = live.iter().find(|file| file.largest_seqno > self.last_sequence) {
             return Err(Error::internal(format!("file {} holds entries from after the cut", late.name)));
         }
-        let entries = live.iter().map(|file| file.num_entries.saturating_sub(2 * file.num_deletions)).sum();
+        let entries = estimate_entries(&live);
         let dir = database.dir.beside(&format!("cut-{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)));
         let mut listing = Listing { dir, files: Vec::new(), entries, sealed_ms: 0, compacted };
         fs::create_dir(&listing.dir)
@@ -200,6 +200,20 @@ impl Drop for Listing {
         // Fails when the directory of the whole database is gone already, which is as well.
         let _ = fs::remove_dir_all(&self.dir);
     }
+}
+
+/// The entries of files, of some of which RocksDB does not know them: those are taken to be as dense as the others.
+fn estimate_entries(files: &[LiveFile]) -> u64 {
+    let (mut all, mut known, mut entries) = (0, 0, 0);
+    for file in files {
+        all += file.size as u64;
+        if file.num_entries > 0 {
+            known += file.size as u64;
+            // A deletion stands for itself and for what it deletes.
+            entries += file.num_entries.saturating_sub(2 * file.num_deletions);
+        }
+    }
+    if known == 0 { 0 } else { (entries as f64 * all as f64 / known as f64) as u64 }
 }
 
 /// Copies the first `length` bytes: the file may be growing.

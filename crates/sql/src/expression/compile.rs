@@ -1,7 +1,7 @@
 //! From DataFusion's logical expressions to physical ones.
 
 use crate::plan::planning_error;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{DFSchema, DFSchemaRef};
@@ -31,12 +31,32 @@ impl Compiler {
 
     /// The expression, ready to run.
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Arc<dyn PhysicalExpr>> {
-        create_physical_expr(expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
+        let expr = self.in_local_time(expr.clone())?;
+        create_physical_expr(&expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
             .map_err(planning_error)
     }
 
+    /// Arrow's cast from an instant to a timestamp without zone gives the time in UTC; ours gives it in the session's zone.
+    fn in_local_time(&self, expr: Expr) -> Result<Expr> {
+        expr.transform_up(|expr| {
+            let (inner, to) = match &expr {
+                Expr::Cast(cast) => (&cast.expr, cast.field.data_type()),
+                Expr::TryCast(cast) => (&cast.expr, cast.field.data_type()),
+                _ => return Ok(Transformed::no(expr)),
+            };
+            let from = inner.get_type(&self.schema)?;
+            if !matches!((&from, to), (DataType::Timestamp(_, Some(_)), DataType::Timestamp(_, None))) {
+                return Ok(Transformed::no(expr));
+            }
+            let local = datafusion_functions::datetime::to_local_time().call(vec![inner.as_ref().clone()]);
+            Ok(Transformed::yes(Expr::Cast(Cast::new(Box::new(local), to.clone()))))
+        })
+        .data()
+        .map_err(planning_error)
+    }
+
     /// The expression as a value of type `data_type`.
-    pub(crate) fn cast(&self, expr: Expr, data_type: &arrow_schema::DataType) -> Result<Expr> {
+    pub(crate) fn cast(&self, expr: Expr, data_type: &DataType) -> Result<Expr> {
         let actual = expr.get_type(&self.schema).map_err(planning_error)?;
         if actual == *data_type {
             return Ok(expr);
@@ -45,7 +65,7 @@ impl Compiler {
     }
 
     /// The type of an expression.
-    pub(crate) fn data_type(&self, expr: &Expr) -> Result<arrow_schema::DataType> {
+    pub(crate) fn data_type(&self, expr: &Expr) -> Result<DataType> {
         expr.get_type(&self.schema).map_err(planning_error)
     }
 }

@@ -105,7 +105,7 @@ impl Arguments {
                 FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => (index, value),
                 FunctionArg::Named { name, arg: FunctionArgExpr::Expr(value), .. } => {
                     let is_name = |candidate: &&str| candidate.eq_ignore_ascii_case(&name.value);
-                    (Self::NAMES.iter().position(|candidate| is_name(candidate)).ok_or_else(usage)?, value)
+                    (Self::NAMES.iter().position(is_name).ok_or_else(usage)?, value)
                 }
                 _ => return Err(usage()),
             };

@@ -57,8 +57,8 @@ pub(super) fn syntax_error(error: ParserError) -> Error {
 pub(super) const FOUND_THE_END: &str = "found the end of the statement";
 
 fn lower_first(text: &str) -> String {
-    match text.strip_prefix("Expected: ") {
-        Some(rest) => format!("expected {rest}").replace("found: EOF", FOUND_THE_END),
+    match text.strip_prefix("Expected") {
+        Some(rest) => format!("expected {}", rest.trim_start_matches([':', ' '])).replace("found: EOF", FOUND_THE_END),
         None => text.to_owned(),
     }
 }

@@ -12,8 +12,8 @@
 //!    rewritten. So goes state that changes in one part of the key space at a time, or only grows.
 //! 2. *Rewrite*: what has gathered above the base is a large enough share of it. Everything becomes the new base. For each
 //!    byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
-//! 3. *Tier*: the files become one run above the base, together with tiers no larger than themselves: a byte moves
-//!    up a tier about once for each doubling.
+//! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size stay
+//!    beside each other until the five levels are used up, then become one.
 
 use crate::column_family::BASE_LEVEL;
 use crate::options::CompactionOptions;
@@ -127,11 +127,13 @@ fn cheap(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {
 
 fn rewrite(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {
     let base = layout.base();
-    let due = |above: u64, base: u64| above as f64 >= base as f64 * options.rewrite_ratio;
+    let due = |above: f64, base: f64| above >= base * options.rewrite_ratio;
+    let large = due(bytes(layout.above_base()) as f64, bytes(base) as f64);
     // Entries count too: tombstones are small, what they hide is not.
-    let entries = |files: &mut dyn Iterator<Item = &File>| files.map(|file| file.entries).sum::<u64>();
-    let large = due(bytes(layout.above_base()), bytes(base));
-    let many = due(entries(&mut layout.above_base()), entries(&mut base.iter()));
+    let many = match (entries(layout.above_base()), entries(base)) {
+        (Some(above), Some(base)) => due(above, base),
+        _ => false,
+    };
     (large || many).then(|| merge_all(layout, options, "rewrite"))
 }
 
@@ -144,7 +146,7 @@ fn tier(layout: &Layout, options: &CompactionOptions) -> Merge {
     while let Some(tier) = tiers.get(next) {
         let tier_size = bytes(tier);
         // The topmost level has no room above it for another tier.
-        if tier_size > size && next > 0 {
+        if tier_size * 2 > size && next > 0 {
             break;
         }
         files.extend(tier);
@@ -169,6 +171,20 @@ fn base_file_size(layout: &Layout, options: &CompactionOptions) -> u64 {
     let all = bytes(layout.above_base().chain(layout.base()));
     let most = options.file_size_max.max(1);
     (all / options.base_files.max(1)).clamp(options.file_size_min.clamp(1, most), most)
+}
+
+/// The entries of the files; `None` if RocksDB knows them of no file. It knows them of some files only, those it has had reason to
+/// look into; the others are taken to be as dense.
+fn entries<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<f64> {
+    let (mut all, mut known, mut entries) = (0.0, 0.0, 0.0);
+    for file in files {
+        all += file.size as f64;
+        if file.entries > 0 {
+            known += file.size as f64;
+            entries += file.entries as f64;
+        }
+    }
+    (known > 0.0).then(|| entries * all / known)
 }
 
 fn bytes<'a>(files: impl IntoIterator<Item = &'a File>) -> u64 {

@@ -53,9 +53,9 @@ fn a_larger_tier_stays_and_the_new_one_goes_above_it() {
 }
 
 #[test]
-fn a_tier_no_larger_than_the_runs_is_merged_with_them() {
+fn a_tier_of_half_the_size_of_the_runs_is_merged_with_them() {
     let mut layout = layout(8, 0, 99);
-    layout.push(5, file("t", 30, 0, 99));
+    layout.push(5, file("t", 15, 0, 99));
     let merge = plan(&layout, &options()).expect("8 runs are the limit");
     assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 5, 9));
 }
@@ -83,6 +83,15 @@ fn many_small_tombstones_count_by_number() {
     let mut layout = layout(8, 0, 99);
     layout.runs.iter_mut().for_each(|run| (run.size, run.entries) = (MIB / 10, 200_000));
     assert_eq!(plan(&layout, &options()).map(|merge| merge.reason), Some("rewrite"));
+}
+
+#[test]
+fn files_of_which_the_entries_are_unknown_are_taken_to_be_as_dense_as_the_others() {
+    let mut layout = layout(8, 0, 99);
+    layout.levels[5].iter_mut().skip(20).for_each(|file| file.entries = 0);
+    assert_eq!(plan(&layout, &options()).map(|merge| merge.reason), Some("tier"));
+    layout.levels[5].iter_mut().for_each(|file| file.entries = 0);
+    assert_eq!(plan(&layout, &options()).map(|merge| merge.reason), Some("tier"));
 }
 
 #[test]

@@ -1,0 +1,34 @@
+//! `table.exec.state.ttl`.
+
+mod common;
+
+use common::{Run, file, planned, tables};
+
+#[test]
+fn a_total_begins_anew_once_its_state_has_expired() {
+    let (_dir, path) = file("{\"k\":\"a\",\"v\":1}\n");
+    let sql = format!(
+        "SET 'table.exec.state.ttl' = '1 s'; {} INSERT INTO out SELECT k, SUM(v) FROM t GROUP BY k;",
+        tables("k STRING, v BIGINT", "k STRING, s BIGINT")
+    );
+    let job = planned(&sql.replace("{path}", &path)).expect("the job is right");
+    let mut run = Run::new(&job.graph).expect("the job opens");
+    for now_ms in [0, 999, 1998, 2998] {
+        run.all(8, now_ms).expect("the job runs");
+    }
+    // A write prolongs the life of the state; at 2998 ms it is a second old.
+    assert_eq!(run.output, ["+I a | 1", "-U a | 1", "+U a | 2", "-U a | 2", "+U a | 3", "+I a | 1"]);
+    assert!(job.warnings.is_empty(), "{:?}", job.warnings);
+}
+
+#[test]
+fn state_that_never_expires_is_announced() {
+    let (_dir, path) = file("");
+    let sql = format!(
+        "{} INSERT INTO out SELECT k, SUM(v) FROM t GROUP BY k;",
+        tables("k STRING, v BIGINT", "k STRING, s BIGINT")
+    );
+    let job = planned(&sql.replace("{path}", &path)).expect("the job is right");
+    assert!(job.warnings[0].contains("out/group-aggregate/0 keeps state for every key for ever"), "{:?}", job.warnings);
+    assert!(job.explain().contains("unbounded: no window, no TTL"), "{}", job.explain());
+}
