@@ -126,10 +126,13 @@ impl Error {
         Error(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None, source: None }))
     }
 
-    /// Adds a place. Places are added from the inside out and printed in that order.
+    /// Adds a place, unless it is named already. Places are added from the inside out and printed in that order.
     #[must_use]
     pub fn with(mut self, context: Context, value: impl fmt::Display) -> Self {
-        self.0.context.push((context, value.to_string()));
+        let place = (context, value.to_string());
+        if !self.0.context.contains(&place) {
+            self.0.context.push(place);
+        }
         self
     }
 

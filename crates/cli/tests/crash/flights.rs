@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// January 2013, or the file that `HEADPOND_FLIGHTS` names (the whole year, say).
-pub fn input() -> PathBuf {
+pub(crate) fn input() -> PathBuf {
     match std::env::var_os("HEADPOND_FLIGHTS") {
         Some(path) => PathBuf::from(path),
         None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/flights/flights-2013-01.csv.gz"),
@@ -13,12 +13,12 @@ pub fn input() -> PathBuf {
 }
 
 /// Rows per second: the input takes about six seconds, so that there is time to kill it.
-pub fn pace(rows: u64) -> u64 {
+pub(crate) fn pace(rows: u64) -> u64 {
     rows / 6
 }
 
 /// Running totals by carrier with a key, and daily windows by origin in append-only files.
-pub fn job(dir: &Path, backend: &str, rows_per_second: u64, delay: &str) -> String {
+pub(crate) fn job(dir: &Path, backend: &str, rows_per_second: u64, delay: &str) -> String {
     let dir = dir.display();
     let input = input();
     let input = input.display();
@@ -46,15 +46,15 @@ INSERT INTO days SELECT origin, window_start, COUNT(*)
 
 /// What the job must give.
 #[derive(Debug, Default)]
-pub struct Expected {
-    pub rows: u64,
+pub(crate) struct Expected {
+    pub(crate) rows: u64,
     /// Flights and sum of delays by carrier.
-    pub totals: BTreeMap<String, (u64, f64)>,
+    pub(crate) totals: BTreeMap<String, (u64, f64)>,
     /// Flights by origin and day.
-    pub days: BTreeMap<(String, String), u64>,
+    pub(crate) days: BTreeMap<(String, String), u64>,
 }
 
-pub fn expected() -> Expected {
+pub(crate) fn expected() -> Expected {
     let file = std::fs::File::open(input()).expect("the flights are there");
     let lines = BufReader::new(flate2::read::MultiGzDecoder::new(file));
     let mut expected = Expected::default();
@@ -72,7 +72,7 @@ pub fn expected() -> Expected {
 }
 
 /// The JSON lines of all published files below a directory.
-pub fn published(dir: &Path) -> Vec<serde_json::Value> {
+pub(crate) fn published(dir: &Path) -> Vec<serde_json::Value> {
     let mut rows = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten() {
         let path = entry.expect("the directory can be listed").path();
@@ -88,7 +88,7 @@ pub fn published(dir: &Path) -> Vec<serde_json::Value> {
 }
 
 /// Checks the totals, each carrier once.
-pub fn check_totals(dir: &Path, expected: &Expected) {
+pub(crate) fn check_totals(dir: &Path, expected: &Expected) {
     let rows = published(&dir.join("totals"));
     assert_eq!(rows.len(), expected.totals.len(), "one current row per carrier: {rows:?}");
     for row in rows {
@@ -101,7 +101,7 @@ pub fn check_totals(dir: &Path, expected: &Expected) {
 }
 
 /// The windows in the append-only files, each at most once.
-pub fn windows(dir: &Path) -> BTreeMap<(String, String), u64> {
+pub(crate) fn windows(dir: &Path) -> BTreeMap<(String, String), u64> {
     let mut windows = BTreeMap::new();
     for row in published(&dir.join("days")) {
         let key = (

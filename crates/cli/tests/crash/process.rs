@@ -13,7 +13,7 @@ fn headpond(job: &Path, arguments: &[&str]) -> Command {
 }
 
 /// Runs to the end and expects success; what it said on stderr.
-pub fn run_to_end(job: &Path, arguments: &[&str]) -> String {
+pub(crate) fn run_to_end(job: &Path, arguments: &[&str]) -> String {
     let output = headpond(job, arguments).output().expect("the binary runs");
     let said = said(&output);
     assert!(output.status.success(), "{:?}: {said}", output.status);
@@ -21,7 +21,7 @@ pub fn run_to_end(job: &Path, arguments: &[&str]) -> String {
 }
 
 /// Runs until `after` has passed, then kills; what it said, and whether it was still running.
-pub fn run_and_kill(job: &Path, arguments: &[&str], after: Duration) -> (String, bool) {
+pub(crate) fn run_and_kill(job: &Path, arguments: &[&str], after: Duration) -> (String, bool) {
     let mut child = headpond(job, arguments).spawn().expect("the binary runs");
     std::thread::sleep(after);
     let running = child.try_wait().expect("a child").is_none();
@@ -31,7 +31,7 @@ pub fn run_and_kill(job: &Path, arguments: &[&str], after: Duration) -> (String,
 }
 
 /// Runs with a crash planted; what it said, and whether it crashed.
-pub fn run_and_crash(job: &Path, arguments: &[&str], point: &str) -> (String, bool) {
+pub(crate) fn run_and_crash(job: &Path, arguments: &[&str], point: &str) -> (String, bool) {
     let output = headpond(job, arguments).env("HEADPOND_CRASH_AT", point).output().expect("the binary runs");
     let crashed = output.status.code().is_none();
     assert!(crashed || output.status.success(), "{point}: {}", said(&output));
@@ -43,7 +43,7 @@ fn said(output: &Output) -> String {
 }
 
 /// The row from which a run says that it resumed.
-pub fn resumed_at(said: &str) -> Option<u64> {
+pub(crate) fn resumed_at(said: &str) -> Option<u64> {
     let line = said.lines().find(|line| line.contains("resumed from checkpoint"))?;
     let (_, after) = line.split_once("row ")?;
     let digits: String = after.chars().take_while(|c| c.is_ascii_digit() || *c == ',').filter(|c| *c != ',').collect();
