@@ -73,7 +73,16 @@ pub(crate) fn check(graph: &JobGraph, options: &JobOptions, restored: &Restorati
         )));
     }
     let known: BTreeSet<&OperatorId> = graph.nodes().map(|(_, node)| &node.id).collect();
-    if let Some(gone) = manifest.operators.iter().find(|operator| !known.contains(&operator.operator)) {
+    let stateful: BTreeSet<&OperatorId> =
+        graph.nodes().filter(|(_, node)| is_stateful(&node.kind)).map(|(_, node)| &node.id).collect();
+    if let Some(gone) = manifest.operators.iter().find(|operator| !stateful.contains(&operator.operator)) {
+        if known.contains(&gone.operator) {
+            return Err(incompatible(format!(
+                "the checkpoint has state of this operator, which keeps none any more: {}",
+                gone.description
+            ))
+            .with(Context::Operator, &gone.operator));
+        }
         return Err(incompatible(format!(
             "the checkpoint has the state of a {} that the job no longer has: {}",
             gone.kind, gone.description
@@ -91,8 +100,7 @@ pub(crate) fn check(graph: &JobGraph, options: &JobOptions, restored: &Restorati
             .with(Context::Operator, &gone.operator));
     }
     for (id, node) in graph.nodes() {
-        let stateful = matches!(node.kind, NodeKind::Keyed { .. });
-        if stateful && manifest.operator(&node.id).is_none() && reads_restored(graph, id, manifest) {
+        if is_stateful(&node.kind) && manifest.operator(&node.id).is_none() && reads_restored(graph, id, manifest) {
             return Err(incompatible(format!(
                 "the checkpoint has no state for this operator ({}), which would start empty in the middle of its input",
                 node.description
@@ -101,6 +109,14 @@ pub(crate) fn check(graph: &JobGraph, options: &JobOptions, restored: &Restorati
         }
     }
     Ok(())
+}
+
+fn is_stateful(kind: &NodeKind) -> bool {
+    match kind {
+        NodeKind::Keyed { .. } => true,
+        NodeKind::Sink { sink, .. } => sink.is_stateful(),
+        NodeKind::Source(_) | NodeKind::Map { .. } | NodeKind::Union { .. } => false,
+    }
 }
 
 fn reads_restored(graph: &JobGraph, id: NodeId, manifest: &Manifest) -> bool {

@@ -21,6 +21,7 @@ mod plan;
 mod position;
 pub mod script;
 mod settings;
+mod words;
 
 pub use plan::{PlannedJob, plan};
 pub use position::Position;

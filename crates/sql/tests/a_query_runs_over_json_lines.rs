@@ -104,6 +104,33 @@ fn views_and_columns_that_are_computed() {
 }
 
 #[test]
+fn columns_that_are_taken_by_position_may_have_one_name() {
+    let four = "a BIGINT, b STRING, c DOUBLE, d BIGINT";
+    for query in [
+        "SELECT v, CAST(v AS STRING), CAST(v AS DOUBLE), v FROM t WHERE v = 2",
+        "SELECT v AS x, CAST(v AS STRING) AS x, CAST(v AS DOUBLE) AS x, t.v AS x FROM t WHERE v = 2",
+        "SELECT v + 0, CAST(CAST(v AS BIGINT) + 0 AS STRING), CAST(v + 0 AS DOUBLE), t.v + 0 FROM t WHERE v = 2",
+        "SELECT MAX(v), CAST(MAX(v) AS STRING), CAST(max(v) AS DOUBLE), MAX(t.v) FROM t WHERE v = 2 GROUP BY v",
+        "SELECT v, CAST(v AS STRING), CAST(v AS DOUBLE), v FROM t GROUP BY v HAVING v = 2",
+        "(SELECT v AS x, CAST(v AS STRING), CAST(v AS DOUBLE), v FROM (SELECT *, CAST(v AS STRING) FROM t) WHERE v = 2)",
+        "SELECT v, CAST(v AS STRING), CAST(v AS DOUBLE), v FROM (SELECT v, v, CAST(v AS INT), CAST(v AS STRING) FROM t) AS t WHERE v = 2",
+    ] {
+        assert_eq!(sales(four, query), ["2 | 2 | 2.0 | 2"], "{query}");
+    }
+    assert_eq!(
+        sales("k STRING, v BIGINT, d DOUBLE, w BIGINT, x STRING", "SELECT *, v, CAST(v AS STRING) FROM t WHERE v = 3"),
+        ["a | 3 | 0.5 | 3 | 3"]
+    );
+    let sql = "CREATE TABLE t (v BIGINT) WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json');
+               CREATE TABLE out (a BIGINT, b STRING) WITH ('connector' = 'blackhole');
+               CREATE VIEW two (a, b) AS SELECT v AS x, CAST(v AS STRING) AS x FROM t;
+               CREATE VIEW one AS SELECT v, CAST(v AS STRING), CAST(v AS INT) FROM t;
+               INSERT INTO out SELECT a, b FROM two;
+               INSERT INTO out SELECT v, CAST(v AS STRING) FROM one;";
+    assert_eq!(run_json("{\"v\":1}\n", sql).expect("the query runs"), ["+I 1 | 1", "+I 1 | 1"]);
+}
+
+#[test]
 fn columns_that_an_insert_leaves_out_are_null() {
     let rows = sales("x STRING, y BIGINT, z STRING", "(z, y) SELECT k, v FROM t WHERE v = 1");
     assert_eq!(rows, ["NULL | 1 | a"]);

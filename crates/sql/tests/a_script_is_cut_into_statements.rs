@@ -2,6 +2,7 @@
 
 use headpond_sql::parse;
 use headpond_sql::script::StatementKind;
+use headpond_state::ErrorKind;
 
 fn settings(text: &str) -> Vec<(String, String)> {
     let script = parse(text, "job.sql").expect("the script is right");
@@ -112,7 +113,10 @@ fn a_statement_set_is_its_inserts() {
 #[test]
 fn what_is_not_supported_is_refused_by_name_and_place() {
     for (text, expected) in [
-        ("\n DROP TABLE t", "DROP is not supported (line 2, column 2, statement `DROP TABLE t`, path job.sql)"),
+        (
+            "\n DROP TABLE t",
+            "DROP is not supported (line 2, column 2, statement `DROP TABLE t`, path job.sql) [leave it out",
+        ),
         ("CREATE FUNCTION f AS 'x'", "CREATE FUNCTION is not supported (line 1, column 1"),
         ("CREATE CATALOG c", "CREATE CATALOG is not supported (line 1, column 1"),
         ("CREATE TABLE t (a TIME)", "type TIME is not supported (line 1, column 19"),
@@ -133,6 +137,31 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
     ] {
         let error = error(text);
         assert!(error.starts_with(expected), "{text}: {error}");
+        assert!(error.ends_with(']'), "{text} names no way out: {error}");
+    }
+}
+
+#[test]
+fn a_mistyped_statement_is_wrong_and_one_of_flinks_is_not_supported() {
+    for (text, expected) in [
+        ("INSRT INTO o SELECT 1", "INSRT begins no statement (line 1, column 1"),
+        ("CREAT TABLE t (a INT)", "CREAT begins no statement (line 1, column 1"),
+        ("FROBNICATE t", "FROBNICATE begins no statement (line 1, column 1"),
+        ("CREATE TABEL t (a INT)", "there is no CREATE TABEL (line 1, column 1"),
+    ] {
+        let invalid = parse(text, "job.sql").expect_err("the script is wrong");
+        assert_eq!(invalid.kind(), ErrorKind::Invalid, "{text}");
+        let error = error(text);
+        assert!(error.starts_with(expected), "{text}: {error}");
+    }
+    assert!(error("INSRT INTO o SELECT 1").ends_with("[did you mean INSERT?]"));
+    assert!(error("SLECT 1").ends_with("[did you mean SELECT?]"));
+    assert!(error("CREATE TABEL t (a INT)").ends_with("[did you mean CREATE TABLE?]"));
+    for text in
+        ["USE c", "SHOW TABLES", "ALTER TABLE t ADD a INT", "LOAD MODULE m", "BEGIN TRANSACTION", "CREATE MODEL m"]
+    {
+        let unsupported = parse(text, "job.sql").expect_err("the script is refused");
+        assert_eq!(unsupported.kind(), ErrorKind::Unsupported, "{text}");
     }
 }
 

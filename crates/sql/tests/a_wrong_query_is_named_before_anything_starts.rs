@@ -86,9 +86,46 @@ fn what_comes_later_is_refused_by_name_and_place() {
         let error = refused_query(query);
         assert!(error.starts_with(expected), "{query}: {error}");
         assert!(error.contains("path job.sql") && error.contains("line 4"), "{query}: {error}");
+        assert!(error.ends_with(']'), "{query} names no way out: {error}");
     }
     planned(&format!("{TABLES}INSERT INTO totals SELECT carrier, n FROM flights WHERE n IS DISTINCT FROM 3;"))
         .expect("IS DISTINCT FROM is supported");
+}
+
+#[test]
+fn a_refusal_says_what_to_write_instead_or_where_to_read_on() {
+    for (query, hint) in [
+        ("SELECT DISTINCT carrier, n FROM flights", "group by the columns instead"),
+        ("SELECT carrier, COUNT(DISTINCT n) FROM flights GROUP BY carrier", "count the groups of a query"),
+        ("SELECT carrier, n FROM flights UNION ALL SELECT carrier, n FROM flights", "an INSERT INTO of its own"),
+        ("SELECT carrier, 1 FROM TABLE(HOP(TABLE flights))", "TUMBLE is supported"),
+        ("SELECT a.carrier, a.n FROM flights a JOIN flights b ON a.n = b.n", "docs/reference/sql.md lists"),
+        ("SELECT a.carrier, a.n FROM flights a, flights b", "docs/reference/sql.md lists"),
+        ("VALUES ('a', 1)", "docs/reference/sql.md lists"),
+    ] {
+        let error = refused_query(query);
+        assert!(error.contains(hint), "{query}: {error}");
+    }
+}
+
+#[test]
+fn messages_are_in_the_words_of_the_query() {
+    let error = refused_query("SELECT carrier, n + 1 FROM flights GROUP BY carrier");
+    assert!(
+        error.starts_with("`flights.n` is neither grouped by nor within an aggregate (line 4, column 43"),
+        "{error}"
+    );
+    assert!(error.contains("add it to GROUP BY"), "{error}");
+    let error = refused_query("SELECT carrier, x FROM (SELECT carrier AS x, n AS x FROM flights)");
+    assert!(error.contains("have the same name") && error.contains("… AS a"), "{error}");
+    let error = refused_query("SELECT carrier, n + carrier + ts FROM flights");
+    assert!(!error.contains("Utf8") && !error.contains("Int32"), "{error}");
+    let error = refused(
+        "CREATE TABLE t (m MAP<STRING, INT>) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+         CREATE TABLE out (n BIGINT) WITH ('connector' = 'blackhole'); INSERT INTO out SELECT COUNT(*) FROM t GROUP BY m;",
+    );
+    assert!(error.starts_with("MAP<STRING, INT> can be neither a key nor compared"), "{error}");
+    assert!(error.contains("m['key']"), "{error}");
 }
 
 #[test]
@@ -134,7 +171,7 @@ fn explain_shows_operators_and_what_they_keep() {
     let text = &job.shown[0];
     for part in [
         "totals/source/0: read carrier, n, ts from table flights",
-        "totals/calc/0: keep rows where n > Int32(3); compute carrier",
+        "totals/calc/0: keep rows where n > 3; compute carrier",
         "totals/group-aggregate/0: group by carrier; COUNT(*)",
         "  key: utf8?",
         "  state `accumulators` (row): `rows by carrier` int64",

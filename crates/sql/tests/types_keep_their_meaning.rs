@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{materialized, run_json, run_json_in_batches, tables};
+use common::{materialized, run_json, run_json_in_batches, tables, with_way_out};
 
 fn run(input: &str, output: &str, lines: &str, query: &str) -> Vec<String> {
     let sql = format!("{} INSERT INTO out {query};", tables(input, output));
@@ -24,7 +24,7 @@ fn a_sum_beyond_its_type_names_operator_and_key() {
     );
     let lines = "{\"k\":\"a\",\"v\":1}\n{\"k\":\"b\",\"v\":9223372036854775807}\n{\"k\":\"b\",\"v\":1}\n";
     let error = run_json(lines, &sql).expect_err("the sum does not fit").to_string();
-    assert_eq!(error, "a SUM has grown beyond its type (text group k = 'b', operator out/group-aggregate/0)");
+    assert_eq!(error, "a SUM has grown beyond its type in the group k = 'b' (operator out/group-aggregate/0)");
 }
 
 #[test]
@@ -92,6 +92,41 @@ fn fields_of_rows_and_elements_of_arrays() {
         "SELECT t.r.a, t.r.b.c, l[1], CAST(CARDINALITY(l) AS BIGINT), r, l FROM t",
     );
     assert_eq!(rows, ["1 | x | 7 | 2 | {a: 1, b: {c: x}} | [7, 8]", "NULL | NULL | NULL | NULL | NULL | NULL"]);
+}
+
+#[test]
+fn fields_of_the_rows_in_an_array_and_values_of_a_map() {
+    let lines = "{\"l\":[{\"x\":1,\"y\":{\"z\":\"p\"}}],\"m\":{\"a\":5}}\n{\"l\":[],\"m\":{}}\n";
+    let rows = run(
+        "l ARRAY<ROW<x INT, y ROW<z STRING>>>, m MAP<STRING, INT>",
+        "x INT, z STRING, n BIGINT",
+        lines,
+        "SELECT l[1].x, t.l[1].y.z, COUNT(*) FROM t GROUP BY l[1].x, t.l[1].y.z",
+    );
+    assert_eq!(rows, ["1 | p | 1", "NULL | NULL | 1"]);
+    let rows = run("m MAP<STRING, INT>", "v INT, n BIGINT", lines, "SELECT m['a'], COUNT(*) FROM t GROUP BY m['a']");
+    assert_eq!(rows, ["5 | 1", "NULL | 1"]);
+}
+
+#[test]
+fn a_value_that_cannot_be_computed_is_named_as_it_was_written() {
+    let failed = |output: &str, lines: &str, query: &str| {
+        let sql = format!("{} INSERT INTO out {query};", tables("k STRING, v BIGINT", output));
+        with_way_out(&run_json(lines, &sql).expect_err("a row has no value"))
+    };
+    let zero = "{\"k\":\"a\",\"v\":0}\n";
+    assert_eq!(
+        failed("n BIGINT, w BIGINT", zero, "SELECT COUNT(*), 8 / v FROM t GROUP BY 8 / v"),
+        "a value cannot be computed: division by zero (column 8 / v, operator out/calc/0) \
+         [make it NULL where the divisor is zero: a / NULLIF(b, 0)]"
+    );
+    let error = failed("w BIGINT", zero, "SELECT v FROM t WHERE 8 % v = 1");
+    assert!(error.starts_with("the condition of WHERE or HAVING cannot be computed: division by zero"), "{error}");
+    let error = failed("w BIGINT", "{\"k\":\"x\"}\n", "SELECT CAST(k AS BIGINT) FROM t");
+    assert!(error.contains("'x' to value of BIGINT type (column w, operator out/calc/0)"), "{error}");
+    assert!(error.contains("TRY_CAST"), "{error}");
+    let error = failed("w BIGINT", "{\"v\":9223372036854775807}\n", "SELECT v + 1 FROM t");
+    assert!(error.starts_with("a value cannot be computed: a number grows beyond its type (column w"), "{error}");
 }
 
 #[test]

@@ -21,8 +21,8 @@ pub struct EmbeddedRocksDbStateBackend {
 }
 
 impl EmbeddedRocksDbStateBackend {
-    /// The backend with default settings. `incremental`: whether a checkpoint reuses files of the one before; otherwise each
-    /// uploads all of them.
+    /// The backend with default settings. `incremental`: whether a checkpoint reuses files of the one before; otherwise
+    /// each uploads all of them.
     pub fn new(incremental: bool) -> Self {
         Self::with_options(RocksDbOptions::new(incremental))
     }
@@ -56,8 +56,8 @@ impl EmbeddedRocksDbStateBackend {
         Ok(Arc::clone(shared.insert(Arc::new(Shared::new(self.options.clone())?))))
     }
 
-    /// The instance's own directory, or one in the configured local directories: always the same for the same instance, so
-    /// that what a killed attempt left there is found and removed.
+    /// The instance's own directory, or one in the configured local directories: always the same for the same instance,
+    /// so that what a killed attempt left there is found and removed.
     fn local_dir(&self, params: &KeyedBackendParams) -> PathBuf {
         let directories = &self.options.local_directories;
         if directories.is_empty() {

@@ -6,8 +6,8 @@ use rust_rocksdb::{IngestExternalFileOptions, Options, SstFileWriter};
 use std::fs;
 use std::path::PathBuf;
 
-/// Loads entries into the column families it was made for. They should ascend within a family; where they do not, a new file is
-/// begun.
+/// Loads entries into the column families it was made for. They should ascend within a family; where they do not, a new
+/// file is begun.
 pub(crate) struct BulkLoad<'a> {
     database: &'a Database,
     families: &'a [Family],

@@ -1,10 +1,10 @@
 //! Compaction: which files are merged, and when.
 //!
-//! An incremental checkpoint uploads every file it has not uploaded before, so a merge costs its output once more. RocksDB's
-//! own leveled compaction merges level 0 with all it overlaps as soon as four files are there; where changed keys are
-//! spread over the key space that rewrites the whole state, every few checkpoints. The [planner](plan) instead lets files
-//! gather and chooses between three merges by what they rewrite. This part reads the database's layout, runs the chosen
-//! merges on a thread of the pool, one at a time per database, and counts.
+//! An incremental checkpoint uploads every file it has not uploaded before, so a merge costs its output once more.
+//! RocksDB's own leveled compaction merges level 0 with all it overlaps as soon as four files are there; where changed
+//! keys are spread over the key space that rewrites the whole state, every few checkpoints. The planner (`plan`) instead
+//! lets files gather and chooses between three merges by what they rewrite. This part reads the database's layout, runs
+//! the chosen merges on a thread of the pool, one at a time per database, and counts.
 
 mod plan;
 

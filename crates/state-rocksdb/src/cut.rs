@@ -1,10 +1,11 @@
 //! The cut of a checkpoint: what makes a database's files hold exactly what was written before it.
 //!
-//! At the cut the owner seals every memtable that holds something and goes on; RocksDB flushes them in the background. Files are
-//! *listed* later, when that flush is done, by whoever needs it first: the upload, or the owner when it must seal again.
-//! Between the cut and the list nothing is sealed, since only the owner seals. So at the moment of listing every file holds
-//! only entries of before the cut, whatever compactions have done meanwhile, and together they hold all of them. The
-//! files are hard-linked aside, where no compaction deletes them; their sequence numbers are checked against the cut's.
+//! At the cut the owner seals every memtable that holds something and goes on; RocksDB flushes them in the background.
+//! Files are *listed* later, when that flush is done, by whoever needs it first: the upload, or the owner when it must
+//! seal again. Between the cut and the list nothing is sealed, since only the owner seals. So at the moment of listing
+//! every file holds only entries of before the cut, whatever compactions have done meanwhile, and together they hold
+//! all of them. The files are hard-linked aside, where no compaction deletes them; their sequence numbers are checked
+//! against the cut's.
 
 use crate::compaction::CompactionTotals;
 use crate::database::{Database, lock};

@@ -210,7 +210,8 @@ impl Database {
         *lock(&self.newest_cut) = Arc::downgrade(cut);
     }
 
-    /// The newest cut, if its files have not been listed. There is never another: it is listed before the next is taken.
+    /// The newest cut, if its files have not been listed. There is never another: it is listed before the next is
+    /// taken.
     pub(crate) fn unlisted_cut(&self) -> Option<Arc<Cut>> {
         lock(&self.newest_cut).upgrade().filter(|cut| cut.is_unlisted())
     }
@@ -270,10 +271,10 @@ fn request_compaction(signals: &Arc<Signals>) {
         let signals = signals_then;
         signals.compaction_queued.store(false, Ordering::Release);
         let Some(database) = database.upgrade() else { return };
-        if let Err(error) = database.compact_level0() {
-            if !database.is_closed() {
-                tracing::warn!(%error, "a compaction failed");
-            }
+        if let Err(error) = database.compact_level0()
+            && !database.is_closed()
+        {
+            tracing::warn!(%error, "a compaction failed");
         }
         signals.changed.notify_all();
     });

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A directory that goes when the last user of it does. It lies in the directory an instance was given, under a name no other
-/// instance or attempt has, so that what a killed attempt left behind can be told from what is in use.
+/// A directory that goes when the last user of it does. It lies in the directory an instance was given, under a name no
+/// other instance or attempt has, so that what a killed attempt left behind can be told from what is in use.
 #[derive(Debug)]
 pub(crate) struct LocalDir {
     parent: PathBuf,

@@ -47,10 +47,10 @@ pub struct RocksDbOptions {
 
 /// When files are merged, and how large they become.
 ///
-/// Flushed files gather in level 0 as *runs*, each of which a read may have to look into. At [`run_limit`](Self::run_limit) of
-/// them something is merged: a file that overlaps little of the *base* (the last level, where most of the state lies) goes
-/// there at once; otherwise the runs become one larger run, and the whole base is rewritten only when what has
-/// gathered since is at least [`rewrite_ratio`](Self::rewrite_ratio) of it.
+/// Flushed files gather in level 0 as *runs*, each of which a read may have to look into. At
+/// [`run_limit`](Self::run_limit) of them something is merged: a file that overlaps little of the *base* (the last
+/// level, where most of the state lies) goes there at once; otherwise the runs become one larger run, and the whole
+/// base is rewritten only when what has gathered since is at least [`rewrite_ratio`](Self::rewrite_ratio) of it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompactionOptions {
     /// The number of files in level 0 at which something is merged
@@ -58,8 +58,8 @@ pub struct CompactionOptions {
     pub run_limit: usize,
     /// The number of files in level 0 at which writes wait for a merge.
     pub stop_limit: usize,
-    /// The share of the base's bytes or entries that must have gathered above it before all of it is rewritten. Less means
-    /// less disk and more upload.
+    /// The share of the base's bytes or entries that must have gathered above it before all of it is rewritten. Less
+    /// means less disk and more upload.
     pub rewrite_ratio: f64,
     /// Bytes of the base a flushed file may overlap, as a multiple of its own, to be merged at once.
     pub cheap_overlap: f64,

@@ -1,8 +1,9 @@
 //! Point reads: in key order, from memory first, then all misses together.
 //!
-//! Reading in key order is what makes a batch cheap: neighbours share memtable paths, index and data blocks. A thread that
-//! waits for one disk read after another does a few thousand a second where the disk could do tens of thousands. So a batch is
-//! first read without I/O; the keys whose blocks are not in memory are then fetched by several threads at once.
+//! Reading in key order is what makes a batch cheap: neighbours share memtable paths, index and data blocks. A thread
+//! that waits for one disk read after another does a few thousand a second where the disk could do tens of thousands.
+//! So a batch is first read without I/O; the keys whose blocks are not in memory are then fetched by several threads at
+//! once.
 
 use crate::database::{Database, Rocks};
 use headpond_state::{Error, KeyBatch, Result};

@@ -1,8 +1,8 @@
 //! From handles back to a database.
 //!
-//! The handle that holds most of the wanted key groups becomes the database: its files are fetched and opened as they are. What it
-//! holds of other key groups is cut away: whole files are dropped, the rest is hidden by range tombstones until it is compacted.
-//! Other handles, canonical ones too, are read entry by entry and loaded in sorted files.
+//! The handle that holds most of the wanted key groups becomes the database: its files are fetched and opened as they
+//! are. What it holds of other key groups is cut away: whole files are dropped, the rest is hidden by range tombstones
+//! until it is compacted. Other handles, canonical ones too, are read entry by entry and loaded in sorted files.
 
 use crate::bulk_load::{BulkLoad, Family};
 use crate::column_family::{column_family, column_family_name, column_family_options, database_options};
@@ -21,6 +21,9 @@ use rust_rocksdb::ReadOptions;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Takes a state's number in its handle, a key and a value.
+type VisitEntry<'a> = dyn FnMut(usize, &[u8], &[u8]) -> Result<()> + 'a;
 
 /// Opens the state that `params` describes, with what `handles` hold of its key groups.
 pub(crate) fn restore(
@@ -194,7 +197,7 @@ fn read_database(
     database: &Database,
     restored: &RestoredState<'_>,
     params: &KeyedBackendParams,
-    visit: &mut dyn FnMut(usize, &[u8], &[u8]) -> Result<()>,
+    visit: &mut VisitEntry<'_>,
 ) -> Result<()> {
     let path = database.dir.beside("restored");
     fetch(restored, &path)?;

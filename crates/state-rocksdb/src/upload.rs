@@ -1,8 +1,8 @@
 //! From a cut to a durable handle.
 //!
-//! The handle's files are RocksDB's own: the table files as they are, of which most were uploaded before and are only named, and
-//! two small ones, MANIFEST and CURRENT, that say how they belong together. Restoring the same key groups is putting
-//! them back and opening the database.
+//! The handle's files are RocksDB's own: the table files as they are, of which most were uploaded before and are only
+//! named, and two small ones, MANIFEST and CURRENT, that say how they belong together. Restoring the same key groups is
+//! putting them back and opening the database.
 
 use crate::cut::{Cut, LocalFile};
 use crate::database::lock;
@@ -31,12 +31,12 @@ impl RocksDbSnapshot {
 
     fn upload_file(&self, file: &LocalFile, path: &std::path::Path, sink: &dyn CheckpointSink) -> Result<StateFile> {
         let uploaded = &self.cut.database.uploaded;
-        if self.incremental && file.immutable {
-            if let Some(known) = uploaded.get(file) {
-                if sink.reuse(&known)? {
-                    return Ok(known);
-                }
-            }
+        if self.incremental
+            && file.immutable
+            && let Some(known) = uploaded.get(file)
+            && sink.reuse(&known)?
+        {
+            return Ok(known);
         }
         let stored = sink.put_file(&file.name, path)?;
         if file.immutable {

@@ -1,6 +1,7 @@
 //! Jobs that are killed: at random moments, and at every named point of a checkpoint and of the sinks' commits. However
 //! often that happens, the output is the uninterrupted run's.
 
+mod damage;
 mod flights;
 mod process;
 
@@ -111,6 +112,33 @@ fn rows_that_come_late_are_counted_once_each_whatever_happens() {
     let late = late_rows(&said).unwrap_or_else(|| panic!("the summary counts late rows: {said}"));
     assert!(late > 0, "a watermark that trails by a minute makes rows late");
     assert_eq!(emitted + late, expected.rows);
+}
+
+#[test]
+fn a_damaged_checkpoint_is_named_and_the_one_before_it_gives_the_same_output() {
+    let expected = expected();
+    for (backend, flip) in [("memory", true), ("memory", false), ("rocksdb", true), ("rocksdb", false)] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = write_job(dir.path(), backend, pace(expected.rows), "DAY");
+        // Crashes with the output of several checkpoints published, the newest one's included.
+        let (said, crashed) = run_and_crash(&path, &[], "after-sink-commit:5");
+        assert!(crashed, "{said}");
+        let damaged = damage::files_of_newest(&dir.path().join("checkpoints/flights"));
+        let damaged = damaged.first().expect("the newest checkpoint has files of its own");
+        if flip {
+            damage::flip(damaged);
+        } else {
+            std::fs::remove_file(damaged).expect("a file");
+        }
+        let (said, code) = damage::verify(&dir.path().join("checkpoints"));
+        assert_eq!(code, Some(5), "{said}");
+        assert!(said.contains(&*damaged.file_name().expect("a name").to_string_lossy()), "{said}");
+        let said = run_to_end(&path, &[]);
+        assert!(resumed_at(&said).is_some_and(|row| row > 0), "{said}");
+        assert!(said.contains("checkpoint 5"), "the run says which checkpoint it could not use: {said}");
+        check_totals(dir.path(), &expected);
+        assert_eq!(windows(dir.path()), expected.days, "{backend}, flip {flip}");
+    }
 }
 
 /// The late rows a summary counts.

@@ -40,10 +40,7 @@ impl GroupAggregateFactory {
 
 impl KeyedOperatorFactory for GroupAggregateFactory {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
-        let state = setup
-            .state
-            .register(&accumulators_descriptor(&self.plan))
-            .map_err(|error| error.with(Context::Operator, &self.plan.operator))?;
+        let state = setup.state.register(&accumulators_descriptor(&self.plan))?;
         Ok(Box::new(GroupAggregate {
             codec: self.plan.codec(),
             sorted: setup.capabilities.prefers_sorted_batches,
@@ -62,7 +59,7 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
 /// The declaration of the state that holds groups' accumulators.
 pub(super) fn accumulators_descriptor(plan: &AggregatePlan) -> StateDescriptor {
     let codec = plan.codec();
-    StateDescriptor::new(ACCUMULATORS, StateKind::Value, codec.codec_id())
+    StateDescriptor::new(ACCUMULATORS, StateKind::Aggregating, codec.codec_id())
         .with_key_schema(plan.key_schema.to_string())
         .with_value_schema(codec.schema().to_string())
         .with_ttl(plan.ttl)
@@ -89,7 +86,7 @@ impl KeyedOperator for GroupAggregate {
         if batch.changes.is_empty() {
             return Ok(Progress::Done);
         }
-        self.pending = self.fold(batch, cx).map_err(|error| error.with(Context::Operator, &self.plan.operator))?;
+        self.pending = self.fold(batch, cx)?;
         self.resume(cx)
     }
 
@@ -241,8 +238,7 @@ impl GroupAggregate {
 /// The error for a sum beyond its type.
 #[cold]
 pub(super) fn overflow_error(plan: &AggregatePlan, key: &[u8]) -> Error {
-    Error::invalid("a SUM has grown beyond its type")
-        .with(Context::Text, plan.shown_key(key))
+    Error::invalid(format!("a SUM has grown beyond its type in {}", plan.shown_key(key)))
         .hint("cast the argument to a wider type, such as DECIMAL(38, 0) or DOUBLE; the state then begins anew")
 }
 

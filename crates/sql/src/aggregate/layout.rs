@@ -7,7 +7,7 @@ use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
 use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
 use headpond_state::ttl::TtlConfig;
-use headpond_state::{Context, Error, OperatorId, Result};
+use headpond_state::{Context, Error, Result};
 
 /// The aggregate functions that are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,8 +66,6 @@ pub(crate) enum OutputColumn {
 /// What both aggregate operators are made from.
 #[derive(Debug, Clone)]
 pub(crate) struct AggregatePlan {
-    /// The operator.
-    pub(crate) operator: OperatorId,
     /// The columns of the input; the key's come first.
     pub(crate) input: SchemaRef,
     /// How many columns the key has.
@@ -102,7 +100,7 @@ impl AggregatePlan {
         let fields = self.input.fields();
         let shown = parts.iter().zip(fields).map(|(part, field)| format!("{} = {}", field.name(), shown(part)));
         let shown = shown.collect::<Vec<_>>().join(", ");
-        if shown.is_empty() { "the only group".to_owned() } else { format!("group {shown}") }
+        if shown.is_empty() { "the only group".to_owned() } else { format!("the group {shown}") }
     }
 }
 
@@ -114,7 +112,9 @@ fn shown(datum: &Datum) -> String {
         Datum::Float64(value) => value.to_string(),
         Datum::Decimal(value) => value.to_string(),
         Datum::Utf8(text) => format!("'{text}'"),
-        other => format!("{other:?}"),
+        Datum::Binary(bytes) => format!("{} bytes", bytes.len()),
+        Datum::List(elements) => format!("[{}]", elements.iter().map(shown).collect::<Vec<_>>().join(", ")),
+        Datum::Struct(fields) => format!("({})", fields.iter().map(shown).collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -10,17 +10,13 @@ use arrow_schema::DataType;
 use headpond_runtime::batch::arrow_error;
 use headpond_runtime::datum::column_of;
 use headpond_state::row::Datum;
-use headpond_state::{Context, Error, Result};
+use headpond_state::{Error, Result};
 use std::sync::Arc;
 
 /// The results of all calls for all groups.
 pub(super) fn results(plan: &AggregatePlan, accumulators: &Accumulators) -> Result<Vec<ArrayRef>> {
     let calls = plan.calls.iter().zip(&plan.layout.of_calls);
-    calls
-        .map(|(call, cells)| {
-            result(call, *cells, accumulators).map_err(|error| error.with(Context::Operator, &plan.operator))
-        })
-        .collect()
+    calls.map(|(call, cells)| result(call, *cells, accumulators)).collect()
 }
 
 fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) -> Result<ArrayRef> {

@@ -64,11 +64,10 @@ impl WindowAggregateFactory {
 
 impl KeyedOperatorFactory for WindowAggregateFactory {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
-        let named = |error: Error| error.with(Context::Operator, &self.plan.operator);
-        let state = setup.state.register(&accumulators_descriptor(&self.plan)).map_err(named)?;
+        let state = setup.state.register(&accumulators_descriptor(&self.plan))?;
         let timers = Timers::descriptor(TIMERS).with_key_schema(self.plan.key_schema.to_string());
-        let mut timers = Timers::register(setup.state, &timers).map_err(named)?;
-        let earliest = timers.earliest(setup.state).map_err(named)?;
+        let mut timers = Timers::register(setup.state, &timers)?;
+        let earliest = timers.earliest(setup.state)?;
         let key_types = self.plan.input.fields()[..self.plan.key_columns].iter();
         Ok(Box::new(WindowAggregate {
             codec: self.plan.codec(),
@@ -119,15 +118,14 @@ struct WindowAggregate {
 impl KeyedOperator for WindowAggregate {
     fn process(&mut self, _input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
         if !batch.changes.is_insert_only() {
-            return Err(Error::internal("a window got rows that may be taken back")
-                .with(Context::Operator, &self.plan.operator));
+            return Err(Error::internal("a window got rows that may be taken back"));
         }
-        self.fold(batch, cx).map_err(|error| error.with(Context::Operator, &self.plan.operator))?;
+        self.fold(batch, cx)?;
         Ok(Progress::Done)
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        self.close_windows(cx).map_err(|error| error.with(Context::Operator, &self.plan.operator))
+        self.close_windows(cx)
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {

@@ -1,6 +1,7 @@
 //! Filter and projection as one stateless step.
 
 use super::compile::Compiler;
+use crate::plan::value_error;
 use arrow_array::cast::AsArray;
 use arrow_array::{BooleanArray, RecordBatch, RecordBatchOptions, UInt8Array};
 use arrow_schema::SchemaRef;
@@ -9,13 +10,12 @@ use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::{BatchFunction, BatchFunctionFactory};
-use headpond_state::{Context, Error, OperatorId, Result};
+use headpond_state::{Context, Error, Result};
 use std::sync::Arc;
 
 /// The step, not yet opened on a worker.
 #[derive(Debug, Clone)]
 pub(crate) struct ProjectionFactory {
-    operator: OperatorId,
     filter: Option<Arc<dyn PhysicalExpr>>,
     columns: Vec<Arc<dyn PhysicalExpr>>,
     schema: SchemaRef,
@@ -23,16 +23,10 @@ pub(crate) struct ProjectionFactory {
 
 impl ProjectionFactory {
     /// A step that keeps the rows for which `filter` is true and gives `columns`, whose types are those of `schema`.
-    pub(crate) fn new(
-        operator: OperatorId,
-        compiler: &Compiler,
-        filter: Option<&Expr>,
-        columns: &[Expr],
-        schema: SchemaRef,
-    ) -> Result<Self> {
+    pub(crate) fn new(compiler: &Compiler, filter: Option<&Expr>, columns: &[Expr], schema: SchemaRef) -> Result<Self> {
         let filter = filter.map(|filter| compiler.compile(filter)).transpose()?;
         let columns = columns.iter().map(|column| compiler.compile(column)).collect::<Result<_>>()?;
-        Ok(ProjectionFactory { operator, filter, columns, schema })
+        Ok(ProjectionFactory { filter, columns, schema })
     }
 
     /// The step as the runtime opens it.
@@ -49,7 +43,7 @@ impl Projection {
     fn filter(&self, batch: ChangeBatch) -> Result<ChangeBatch> {
         let Some(filter) = &self.0.filter else { return Ok(batch) };
         let keep = filter.evaluate(batch.rows()).and_then(|value| value.into_array(batch.num_rows()));
-        let keep = keep.map_err(|error| self.failed(error, "the WHERE or HAVING clause"))?;
+        let keep = keep.map_err(|error| failed(error, "the condition of WHERE or HAVING"))?;
         let keep = keep.as_boolean();
         if keep.true_count() == batch.num_rows() {
             return Ok(batch);
@@ -62,14 +56,6 @@ impl Projection {
             }
         }
     }
-
-    #[cold]
-    fn failed(&self, error: DataFusionError, column: &str) -> Error {
-        Error::invalid("a row cannot be computed")
-            .because(error.strip_backtrace())
-            .with(Context::Column, column)
-            .with(Context::Operator, &self.0.operator)
-    }
 }
 
 impl BatchFunction for Projection {
@@ -81,12 +67,11 @@ impl BatchFunction for Projection {
         let mut columns = Vec::with_capacity(self.0.columns.len());
         for (expr, field) in self.0.columns.iter().zip(self.0.schema.fields()) {
             let column = expr.evaluate(batch.rows()).and_then(|value| value.into_array(batch.num_rows()));
-            let column = column.map_err(|error| self.failed(error, field.name()))?;
+            let column = column.map_err(|error| failed(error, "a value").with(Context::Column, field.name()))?;
             if !field.is_nullable() && column.null_count() > 0 {
                 return Err(Error::invalid("a column that is declared NOT NULL would get NULL")
                     .hint("drop such rows with WHERE … IS NOT NULL, replace NULL with COALESCE, or declare the column without NOT NULL")
-                    .with(Context::Column, field.name())
-                    .with(Context::Operator, &self.0.operator));
+                    .with(Context::Column, field.name()));
             }
             columns.push(column);
         }
@@ -94,6 +79,17 @@ impl BatchFunction for Projection {
         let rows =
             RecordBatch::try_new_with_options(Arc::clone(&self.0.schema), columns, &options).map_err(arrow_error)?;
         batch.with_rows(rows).map(Some)
+    }
+}
+
+/// The error for what cannot be computed for a row.
+#[cold]
+pub(super) fn failed(error: DataFusionError, what: &str) -> Error {
+    let error = value_error(error);
+    let reported = Error::new(error.kind(), format!("{what} cannot be computed: {}", error.message()));
+    match error.way_out() {
+        Some(way_out) => reported.hint(way_out),
+        None => reported,
     }
 }
 

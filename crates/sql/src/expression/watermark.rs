@@ -1,6 +1,7 @@
 //! Watermarks from a table's `WATERMARK FOR … AS …`.
 
 use super::compile::Compiler;
+use super::project::failed;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMillisecondType};
 use arrow_array::{Int64Array, RecordBatch};
@@ -8,7 +9,7 @@ use datafusion_common::DataFusionError;
 use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
 use headpond_runtime::source::{WatermarkFactory, WatermarkStrategy};
-use headpond_state::{Context, Error, Result};
+use headpond_state::Result;
 use std::sync::Arc;
 
 /// What computes watermarks from rows by this expression, a `Timestamp(Millisecond)`.
@@ -25,11 +26,7 @@ struct WatermarkExpression {
 
 impl WatermarkStrategy for WatermarkExpression {
     fn watermarks(&mut self, rows: &RecordBatch) -> Result<Int64Array> {
-        let failed = |error: DataFusionError| {
-            Error::invalid("a watermark cannot be computed")
-                .because(error.strip_backtrace())
-                .with(Context::Text, format_args!("WATERMARK of table `{}`", self.table))
-        };
+        let failed = |error: DataFusionError| failed(error, &format!("the watermark of table `{}`", self.table));
         let times = self.expr.evaluate(rows).and_then(|value| value.into_array(rows.num_rows())).map_err(failed)?;
         Ok(times.as_primitive::<TimestampMillisecondType>().reinterpret_cast::<Int64Type>())
     }

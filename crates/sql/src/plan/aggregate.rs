@@ -7,6 +7,8 @@ use crate::aggregate::{
     WindowAggregateFactory, WindowSpec,
 };
 use crate::expression::{Compiler, WindowCall};
+use crate::script::not_supported;
+use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::DFSchema;
 use datafusion_expr::expr::AggregateFunction as LogicalCall;
@@ -47,7 +49,6 @@ impl FlowBuilder<'_> {
         let key_schema = KeyEncoder::new(&schema, &key, MaxParallelism::DEFAULT)?.schema();
         let output = output_schema(aggregate, &output_columns, &schema, &calls)?;
         let plan = AggregatePlan {
-            operator: id.clone(),
             input: Arc::clone(&schema),
             key_columns,
             key_schema,
@@ -117,7 +118,8 @@ impl<'a> AggregateInput<'a> {
         };
         for group in &aggregate.group_expr {
             if matches!(group, Expr::GroupingSet(_)) {
-                return Err(Error::unsupported("GROUPING SETS, ROLLUP and CUBE are not supported"));
+                return Err(Error::unsupported("GROUPING SETS, ROLLUP and CUBE are not supported")
+                    .hint("write an INSERT INTO of its own for each grouping"));
             }
             let expr = over_base(group, aggregate.input.schema(), flow)?;
             match WindowCall::of(&expr) {
@@ -142,14 +144,17 @@ impl<'a> AggregateInput<'a> {
             other.time != window.time || other.size_ms != window.size_ms || other.offset_ms != window.offset_ms
         };
         if self.window_calls.iter().any(differs) {
-            return Err(Error::unsupported("grouping by two different windows is not supported"));
+            return Err(not_supported(
+                "grouping by two different windows",
+                Some("write an INSERT INTO of its own for each"),
+            ));
         }
         match &self.flow.event_time {
             Some(time) if *time == window.time => {}
             Some(_) => {
                 return Err(Error::invalid(format!(
                     "a window's time must be the table's event time, and {} is not",
-                    window.time
+                    text_of(&window.time)
                 ))
                 .hint("use the column of the table's WATERMARK, unchanged"));
             }
@@ -177,7 +182,7 @@ impl<'a> AggregateInput<'a> {
         for (index, expr) in self.aggregate.aggr_expr.iter().enumerate() {
             let call = match expr.clone().unalias() {
                 Expr::AggregateFunction(call) => call,
-                other => return Err(Error::unsupported(format!("the aggregate {other} is not supported"))),
+                other => return Err(not_supported(&format!("the aggregate {}", text_of(&other)), None)),
             };
             let field = self.aggregate.schema.field(self.aggregate.group_expr.len() + index);
             let output = canonical(field.data_type())?;
@@ -195,7 +200,7 @@ impl<'a> AggregateInput<'a> {
             "min" => AggregateFunction::Min,
             "max" => AggregateFunction::Max,
             "avg" => AggregateFunction::Avg,
-            other => return Err(Error::unsupported(format!("the aggregate {other} is not supported"))),
+            other => return Err(not_supported(&format!("the aggregate {other}"), None)),
         };
         if call.params.distinct {
             return Err(Error::unsupported(format!("{name}(DISTINCT …) is not supported")));
@@ -237,7 +242,7 @@ impl<'a> AggregateInput<'a> {
     }
 
     fn text(&self, column: usize) -> String {
-        self.others[column - self.keys.len()].schema_name().to_string()
+        text_of(&self.others[column - self.keys.len()])
     }
 
     fn columns_and_fields(&self) -> Result<(Vec<Expr>, Vec<Field>)> {
@@ -248,7 +253,7 @@ impl<'a> AggregateInput<'a> {
         for (expr, is_key) in keys.chain(others) {
             let data_type = self.compiler.data_type(expr)?;
             let data_type = if is_key { canonical(&data_type)? } else { data_type };
-            fields.push(Field::new(unique(expr.schema_name().to_string(), &fields), data_type, true));
+            fields.push(Field::new(unique(text_of(expr), &fields), data_type, true));
             columns.push(expr.clone());
         }
         Ok((columns, fields))
@@ -256,16 +261,21 @@ impl<'a> AggregateInput<'a> {
 
     /// The name of the count of a group's rows, which tells what a group is: a query with another key has another state.
     fn rows_name(&self, window: Option<&WindowCall>) -> String {
-        let keys = self.keys.iter().map(|expr| expr.schema_name().to_string()).collect::<Vec<_>>().join(", ");
+        let keys = self.keys.iter().map(text_of).collect::<Vec<_>>().join(", ");
         let by = if keys.is_empty() { String::new() } else { format!(" by {keys}") };
         match window {
             None => format!("rows{by}"),
             Some(window) => {
-                let time = window.time.schema_name();
+                let time = text_of(&window.time);
                 format!("rows{by} in windows of {} ms from {} ms of {time}", window.size_ms, window.offset_ms)
             }
         }
     }
+}
+
+/// An expression as people write it; casts are left out.
+fn text_of(expr: &Expr) -> String {
+    in_sql(&expr.schema_name().to_string())
 }
 
 /// The name, made different from those of the fields.

@@ -9,6 +9,7 @@ use super::session::{Session, TableScanned};
 use super::table::Table;
 use crate::expression::{Compiler, ProjectionFactory, WindowCall, substitute, watermark_factory};
 use crate::settings::JobSettings;
+use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema};
@@ -215,7 +216,7 @@ impl<'s> FlowBuilder<'s> {
         }
         let compiler = Compiler::new(&input, self.session.config_options())?;
         let id = self.next_id("calc");
-        let step = ProjectionFactory::new(id.clone(), &compiler, flow.filter.as_ref(), &columns, Arc::clone(&schema))?;
+        let step = ProjectionFactory::new(&compiler, flow.filter.as_ref(), &columns, Arc::clone(&schema))?;
         let kind = NodeKind::Map { input: flow.node, function: step.into_function() };
         Ok(self.graph.add(Node { id, description, schema, kind }))
     }
@@ -264,9 +265,9 @@ fn names(schema: &Schema) -> String {
 }
 
 fn describe(filter: Option<&Expr>, columns: &[Expr]) -> String {
-    let columns = columns.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let columns = columns.iter().map(|column| in_sql(&column.to_string())).collect::<Vec<_>>().join(", ");
     match filter {
-        Some(filter) => format!("keep rows where {filter}; compute {columns}"),
+        Some(filter) => format!("keep rows where {}; compute {columns}", in_sql(&filter.to_string())),
         None => format!("compute {columns}"),
     }
 }

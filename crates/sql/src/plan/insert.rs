@@ -12,14 +12,14 @@ use datafusion_common::ScalarValue;
 use datafusion_expr::{Expr, LogicalPlan, lit};
 use headpond_connectors::SinkInput;
 use headpond_runtime::{Node, NodeKind};
-use headpond_state::{Context, Error, Result};
+use headpond_state::{Error, Result};
 use std::sync::Arc;
 
 impl FlowBuilder<'_> {
     /// The nodes of an insert.
     pub(super) fn insert(&mut self, insert: &Insert, name: &str) -> Result<()> {
         let table = self.session.table(&insert.table).at(insert.table_position)?;
-        let plan = plan_query(&insert.query, self.session)?;
+        let plan = plan_query(&insert.query, self.session, true)?;
         let plan = optimize(plan, self.session).at(insert.query.position)?;
         let targets = targets(insert, &table, &plan)?;
         let key = table.primary_key.iter().map(|column| targets.iter().position(|target| target == column));
@@ -102,7 +102,6 @@ fn misfit(field: &Field, source: &str, actual: &DataType, table: &Table) -> Erro
         field.name(),
         table.name
     ))
-    .with(Context::Text, format_args!("`{source}`"))
     .hint(format!("cast it: CAST(… AS {wanted}), or declare the column as {actual}"))
 }
 

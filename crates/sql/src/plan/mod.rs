@@ -10,12 +10,13 @@ mod explain;
 mod flow;
 mod insert;
 mod query;
+mod rewrite;
 mod session;
 mod table;
 mod tumble;
 mod types;
 
-pub(crate) use error::planning_error;
+pub(crate) use error::{planning_error, value_error};
 
 use crate::position::At;
 use crate::script::{Explained, Insert, Script, SourceQuery, Statement, StatementKind, in_statement};
@@ -23,7 +24,7 @@ use crate::settings::{JobSettings, option_error};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
 use headpond_config::{Config, Origin, options};
-use headpond_runtime::JobGraph;
+use headpond_runtime::{JobGraph, Node, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
 use query::{optimize, plan_query};
 use session::Session;
@@ -119,7 +120,7 @@ impl Planner {
                 if self.session.has(name) {
                     return Err(exists(name));
                 }
-                let plan = renamed(plan_query(query, &self.session)?, columns)?;
+                let plan = renamed(plan_query(query, &self.session, !columns.is_empty())?, columns)?;
                 self.session.add_view(name, plan);
                 Ok(())
             }
@@ -150,7 +151,7 @@ impl Planner {
     }
 
     fn explain_query(&mut self, query: &SourceQuery) -> Result<()> {
-        let plan = optimize(plan_query(query, &self.session)?, &self.session).at(query.position)?;
+        let plan = optimize(plan_query(query, &self.session, true)?, &self.session).at(query.position)?;
         let mut graph = JobGraph::new();
         let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, "query");
         builder.query(&plan).at(query.position)?;
@@ -160,6 +161,11 @@ impl Planner {
     }
 
     fn finish(mut self) -> Result<PlannedJob> {
+        // State for every key is no surprise over files that end.
+        let unbounded = |node: &Node| matches!(&node.kind, NodeKind::Source(source) if !source.source.is_bounded());
+        if !self.job.graph.nodes().any(|(_, node)| unbounded(node)) {
+            return Ok(self.job);
+        }
         for lines in self.job.notes.iter().filter(|(_, lines)| lines.iter().any(|line| line.contains("unbounded"))) {
             let (operator, _) = lines;
             self.job.warnings.push(format!(

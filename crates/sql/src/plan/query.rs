@@ -1,9 +1,10 @@
 //! From a query's text to an optimized logical plan.
 
 use super::error::planning_error;
+use super::rewrite::rewrite;
 use super::session::Session;
 use crate::position::{At, Position};
-use crate::script::SourceQuery;
+use crate::script::{SourceQuery, not_supported};
 use datafusion_expr::LogicalPlan;
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion_optimizer::optimize_projections::OptimizeProjections;
@@ -11,21 +12,16 @@ use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use datafusion_sql::planner::SqlToRel;
-use datafusion_sql::sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query, SelectItem,
-    SetExpr, Statement, VisitMut, VisitorMut,
-};
+use datafusion_sql::sqlparser::ast::Statement;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use headpond_state::{Error, Result};
-use std::ops::ControlFlow;
+use headpond_state::Result;
 use std::sync::Arc;
 
-/// Plans a query without optimizing it: the plan of a view.
-pub(super) fn plan_query(query: &SourceQuery, session: &Session) -> Result<LogicalPlan> {
+/// Plans a query without optimizing it: the plan of a view. `by_position`: its columns are taken by position, whatever their names.
+pub(super) fn plan_query(query: &SourceQuery, session: &Session, by_position: bool) -> Result<LogicalPlan> {
     refuse_unsupported(&query.tokens)?;
     let mut ast = query.query.clone();
-    let _ = ast.visit(&mut GroupByTumble);
-    let _ = ast.visit(&mut DistinctNames);
+    rewrite(&mut ast, by_position);
     let planner = SqlToRel::new_with_options(session, Session::parser_options());
     planner.sql_statement_to_plan(Statement::Query(ast)).map_err(planning_error).at(query.position)
 }
@@ -45,31 +41,43 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
     optimizer.optimize(plan, &context, |_, _| {}).map_err(planning_error)
 }
 
-/// Words that stand for something we do not support. All of them are reserved in Flink, too, so none can be a name without quotes.
-const UNSUPPORTED: [(&[&str], &str); 22] = [
-    (&["JOIN"], "JOIN"),
-    (&["OVER", "("], "OVER"),
-    (&["ORDER", "BY"], "ORDER BY"),
-    (&["LIMIT"], "LIMIT"),
-    (&["FETCH"], "FETCH"),
-    (&["OFFSET"], "OFFSET"),
-    (&["UNION"], "UNION"),
-    (&["INTERSECT"], "INTERSECT"),
-    (&["EXCEPT"], "EXCEPT"),
-    (&["HOP", "("], "HOP"),
-    (&["CUMULATE", "("], "CUMULATE"),
-    (&["SESSION", "("], "SESSION"),
-    (&["MATCH_RECOGNIZE", "("], "MATCH_RECOGNIZE"),
-    (&["GROUPING", "SETS"], "GROUPING SETS"),
-    (&["ROLLUP", "("], "ROLLUP"),
-    (&["CUBE", "("], "CUBE"),
-    (&["LATERAL"], "LATERAL"),
-    (&["UNNEST", "("], "UNNEST"),
-    (&["QUALIFY"], "QUALIFY"),
-    (&["EXISTS", "("], "EXISTS"),
-    (&["TABLESAMPLE"], "TABLESAMPLE"),
-    (&["FOR", "SYSTEM_TIME"], "FOR SYSTEM_TIME AS OF"),
+/// Words that stand for something we do not support, its name, and what to do instead, where there is something. All of the words are
+/// reserved in Flink, too, so none can be a name without quotes.
+const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
+    (&["JOIN"], "JOIN", None),
+    (&["OVER", "("], "OVER", None),
+    (
+        &["ORDER", "BY"],
+        "ORDER BY",
+        Some("leave it out: rows that keep coming have no last order; sort what was written"),
+    ),
+    (&["LIMIT"], "LIMIT", Some(TAKE_FEWER)),
+    (&["FETCH"], "FETCH", Some(TAKE_FEWER)),
+    (&["OFFSET"], "OFFSET", Some(TAKE_FEWER)),
+    (&["UNION"], "UNION", Some("instead of UNION ALL, write an INSERT INTO of its own for each query")),
+    (&["INTERSECT"], "INTERSECT", None),
+    (&["EXCEPT"], "EXCEPT", None),
+    (&["HOP", "("], "HOP", Some(TUMBLE)),
+    (&["CUMULATE", "("], "CUMULATE", Some(TUMBLE)),
+    (&["SESSION", "("], "SESSION", Some(TUMBLE)),
+    (&["MATCH_RECOGNIZE", "("], "MATCH_RECOGNIZE", None),
+    (&["GROUPING", "SETS"], "GROUPING SETS", Some(ONE_GROUPING)),
+    (&["ROLLUP", "("], "ROLLUP", Some(ONE_GROUPING)),
+    (&["CUBE", "("], "CUBE", Some(ONE_GROUPING)),
+    (&["LATERAL"], "LATERAL", None),
+    (&["UNNEST", "("], "UNNEST", None),
+    (&["QUALIFY"], "QUALIFY", None),
+    (&["EXISTS", "("], "EXISTS", None),
+    (&["TABLESAMPLE"], "TABLESAMPLE", None),
+    (&["FOR", "SYSTEM_TIME"], "FOR SYSTEM_TIME AS OF", None),
 ];
+
+const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
+const TUMBLE: &str = "TUMBLE is supported: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
+const ONE_GROUPING: &str = "write an INSERT INTO of its own for each grouping";
+const SELECT_DISTINCT: &str = "group by the columns instead: SELECT a, b FROM t GROUP BY a, b";
+const COUNT_DISTINCT: &str =
+    "count the groups of a query: SELECT k, COUNT(x) FROM (SELECT k, x FROM t GROUP BY k, x) GROUP BY k";
 
 fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
     let words: Vec<(String, Position)> = tokens
@@ -84,18 +92,19 @@ fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
             .all(|(ahead, word)| words.get(index + ahead).is_some_and(|(found, _)| found == word))
     };
     for (index, (word, position)) in words.iter().enumerate() {
-        let refused = UNSUPPORTED.iter().find(|(expected, _)| is(index, expected)).map(|(_, name)| *name);
+        let refused =
+            UNSUPPORTED.iter().find(|(expected, ..)| is(index, expected)).map(|(_, name, instead)| (*name, *instead));
         let preceded_by = |word: &str| index > 0 && words[index - 1].0 == word;
         let refused = match word.as_str() {
             // The argument of TUMBLE of that name.
             "OFFSET" if words.get(index + 1).is_some_and(|(next, _)| next == "=>") => None,
-            "DISTINCT" if preceded_by("SELECT") => Some("SELECT DISTINCT"),
-            "DISTINCT" if preceded_by("(") => Some("an aggregate of DISTINCT values"),
-            "SELECT" if preceded_by("(") && index > 1 && words[index - 2].0 == "IN" => Some("IN (SELECT …)"),
+            "DISTINCT" if preceded_by("SELECT") => Some(("SELECT DISTINCT", Some(SELECT_DISTINCT))),
+            "DISTINCT" if preceded_by("(") => Some(("an aggregate of DISTINCT values", Some(COUNT_DISTINCT))),
+            "SELECT" if preceded_by("(") && index > 1 && words[index - 2].0 == "IN" => Some(("IN (SELECT …)", None)),
             _ => refused,
         };
-        if let Some(name) = refused {
-            return Err(Error::unsupported(format!("{name} is not supported")).at(*position));
+        if let Some((name, instead)) = refused {
+            return Err(not_supported(name, instead).at(*position));
         }
     }
     Ok(())
@@ -106,92 +115,6 @@ fn spelling(token: &Token) -> String {
         Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
         // Quoted words are never keywords.
         Token::Word(_) => String::new(),
-        other => other.to_string(),
-    }
-}
-
-/// Turns the older `GROUP BY TUMBLE(ts, size)` into a grouping by everything that tells the window, so that the query may
-/// select `TUMBLE_START(ts, size)` and its sisters.
-struct GroupByTumble;
-
-impl VisitorMut for GroupByTumble {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let SetExpr::Select(select) = query.body.as_mut() else { return ControlFlow::Continue(()) };
-        let GroupByExpr::Expressions(groups, _) = &mut select.group_by else { return ControlFlow::Continue(()) };
-        let Some(index) = groups.iter().position(|group| tumble(group).is_some()) else {
-            return ControlFlow::Continue(());
-        };
-        let parts = ["tumble_start", "tumble_end", "tumble_rowtime"];
-        if let Some(call) = tumble(&groups[index]).cloned() {
-            groups.splice(index..=index, parts.map(|part| renamed(&call, part)));
-        }
-        ControlFlow::Continue(())
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        // DataFusion compares calls by their text, so all of them are spelt alike.
-        if let Expr::Function(function) = expr
-            && let Some(part) = ["tumble_start", "tumble_end", "tumble_rowtime"]
-                .into_iter()
-                .find(|part| function.name.to_string().eq_ignore_ascii_case(part))
-        {
-            *expr = renamed(function, part);
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn tumble(expr: &Expr) -> Option<&Function> {
-    match expr {
-        Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("TUMBLE") => match &function.args {
-            FunctionArguments::List(list) => {
-                let is_expr =
-                    |argument: &FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
-                list.args.iter().all(is_expr).then_some(function)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn renamed(call: &Function, name: &str) -> Expr {
-    let mut call = call.clone();
-    call.name = ObjectName::from(vec![Ident::new(name)]);
-    Expr::Function(call)
-}
-
-/// Gives columns of a `SELECT` that would have one name two: DataFusion wants each to have its own.
-struct DistinctNames;
-
-impl VisitorMut for DistinctNames {
-    type Break = ();
-
-    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
-        let SetExpr::Select(select) = query.body.as_mut() else { return ControlFlow::Continue(()) };
-        let mut names = Vec::new();
-        for item in &mut select.projection {
-            let SelectItem::UnnamedExpr(expr) = item else { continue };
-            let name = column_name(expr);
-            let count = names.iter().filter(|other| **other == name).count();
-            if count > 0 {
-                let alias = Ident::with_quote('`', format!("{name}_{count}"));
-                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
-            }
-            names.push(name);
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-/// The name that DataFusion gives a column without one: casts do not change it.
-fn column_name(expr: &Expr) -> String {
-    match expr {
-        Expr::Cast { expr, .. } => column_name(expr),
-        Expr::Nested(expr) => column_name(expr),
-        Expr::CompoundIdentifier(parts) => parts.last().map_or_else(String::new, |part| part.value.clone()),
         other => other.to_string(),
     }
 }

@@ -41,6 +41,10 @@ pub(super) fn canonical(data_type: &DataType) -> Result<DataType> {
         | DataType::Utf8
         | DataType::Binary
         | DataType::Date32 => data_type.clone(),
+        DataType::Map(_, _) => {
+            return Err(Error::unsupported(format!("{} can be neither a key nor compared", type_name(data_type)))
+                .hint("take its values one by one, such as m['key']"));
+        }
         other => return Err(Error::unsupported(format!("values of type {} are not supported here", type_name(other)))),
     })
 }

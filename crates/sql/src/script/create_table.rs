@@ -124,7 +124,7 @@ fn parse_element(parser: &mut Parser<'_>, table: &mut CreateTable) -> Result<()>
         return set_primary_key(parser, table, columns, begin);
     }
     if word_here(parser) == "UNIQUE" {
-        return Err(refused("UNIQUE", begin, Some("PRIMARY KEY (…) NOT ENFORCED is")));
+        return Err(refused("UNIQUE", begin, Some("PRIMARY KEY (…) NOT ENFORCED is supported")));
     }
     parse_column(parser, table)
 }

@@ -17,6 +17,7 @@ use super::scan::Piece;
 use super::statement::{parse_words, refused, word_here};
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
 use crate::position::{At, Position};
+use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::Token;
@@ -127,7 +128,7 @@ impl<'p, 'a> TypeParser<'p, 'a> {
             return Ok(timestamp_ltz());
         }
         if word_here(self.parser) == "WITH" && parse_words(self.parser, &["WITH", "TIME", "ZONE"]) {
-            return Err(refused("TIMESTAMP WITH TIME ZONE", at, Some("TIMESTAMP_LTZ(3) is")));
+            return Err(refused("TIMESTAMP WITH TIME ZONE", at, Some("TIMESTAMP_LTZ(3) is supported")));
         }
         parse_words(self.parser, &["WITHOUT", "TIME", "ZONE"]);
         Ok(DataType::Timestamp(TimeUnit::Millisecond, None))
@@ -286,8 +287,17 @@ pub(crate) fn type_name(data_type: &DataType) -> String {
             let fields = fields.iter().map(|field| format!("{} {}", field.name(), type_name(field.data_type())));
             format!("ROW<{}>", fields.collect::<Vec<_>>().join(", "))
         }
-        DataType::List(element) => format!("ARRAY<{}>", type_name(element.data_type())),
+        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
+            format!("ARRAY<{}>", type_name(element.data_type()))
+        }
+        DataType::Map(entries, _) => match entries.data_type() {
+            DataType::Struct(fields) => {
+                let types = fields.iter().map(|field| type_name(field.data_type()));
+                format!("MAP<{}>", types.collect::<Vec<_>>().join(", "))
+            }
+            other => format!("MAP<{}>", type_name(other)),
+        },
         DataType::Null => "NULL".to_owned(),
-        other => other.to_string(),
+        other => in_sql(&other.to_string()),
     }
 }

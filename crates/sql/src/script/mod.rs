@@ -20,7 +20,7 @@ pub(crate) use data_type::{parse_type_text, type_name};
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::ast::Query;
 use datafusion_sql::sqlparser::tokenizer::TokenWithSpan;
-use headpond_state::{Context, Error, Result};
+use headpond_state::{Context, Error, ErrorKind, Result};
 
 /// A parsed SQL file.
 #[derive(Debug, Clone)]
@@ -142,7 +142,22 @@ pub fn parse(text: &str, file: &str) -> Result<Script> {
     Ok(Script { file: file.to_owned(), statements })
 }
 
-/// The error of a statement, with its places.
+/// The error for something that is known and not supported; `instead` is what to do.
+pub(crate) fn not_supported(what: &str, instead: Option<&str>) -> Error {
+    let error = Error::unsupported(format!("{what} is not supported"));
+    match instead {
+        Some(instead) => error.hint(instead),
+        None => error,
+    }
+}
+
+/// The error of a statement, with its places, and where to read on if it names no way out.
 pub(crate) fn in_statement(error: Error, file: &str, position: Position, beginning: &str) -> Error {
+    let names_a_way_out = error.way_out().is_some() || error.place(Context::Option).is_some();
+    let error = if error.kind() == ErrorKind::Unsupported && !names_a_way_out {
+        error.hint("docs/reference/sql.md lists what is supported")
+    } else {
+        error
+    };
     error.at(position).with(Context::Statement, format_args!("`{beginning}`")).with(Context::Path, file)
 }

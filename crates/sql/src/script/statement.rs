@@ -4,7 +4,8 @@ use super::create_table::parse_create_table;
 use super::scan::Piece;
 use super::setting::{parse_reset, parse_set};
 use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
-use super::{Explained, Insert, SourceQuery, StatementKind};
+use super::{Explained, Insert, SourceQuery, StatementKind, not_supported};
+use crate::nearest::nearest;
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
@@ -63,7 +64,10 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
         if parser.parse_keyword(Keyword::VIEW) {
             return parse_create_view(parser, tokens);
         }
-        return Err(refused(&format!("CREATE {}", word_here(parser)), begin, Some("CREATE TABLE and CREATE VIEW are")));
+        return Err(match word_here(parser).as_str() {
+            "" => unexpected(parser, "TABLE or VIEW"),
+            word => unknown_creation(word, begin),
+        });
     }
     if parser.parse_keyword(Keyword::EXPLAIN) {
         return parse_explain(parser, tokens).map(StatementKind::Explain);
@@ -77,8 +81,7 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
             "insert them into a table: CREATE TABLE out (…) WITH ('connector' = 'print'); INSERT INTO out SELECT …",
         )),
         "" => Err(unexpected(parser, "a statement")),
-        word if word.chars().all(|c| c.is_ascii_alphabetic()) => Err(refused(word, begin, None)),
-        _ => Err(unexpected(parser, "a statement")),
+        word => Err(unknown_statement(word, begin)),
     }
 }
 
@@ -109,7 +112,7 @@ fn parse_explain(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<Ex
 
 fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Position) -> Result<Insert> {
     if parser.parse_keyword(Keyword::OVERWRITE) {
-        return Err(refused("INSERT OVERWRITE", begin, Some("INSERT INTO is")));
+        return Err(refused("INSERT OVERWRITE", begin, Some("INSERT INTO is supported")));
     }
     if !parser.parse_keyword(Keyword::INTO) {
         return Err(unexpected(parser, "INTO"));
@@ -183,9 +186,69 @@ fn end(parser: &mut Parser<'_>) -> Result<()> {
 
 /// The error for something that is known and not supported.
 pub(super) fn refused(what: &str, position: Position, instead: Option<&str>) -> Error {
-    let error = Error::unsupported(format!("{what} is not supported")).at(position);
-    match instead {
-        Some(instead) => error.hint(instead),
+    not_supported(what, instead).at(position)
+}
+
+/// The first words of statements that Headpond knows.
+const SUPPORTED: [&str; 7] = ["BEGIN", "CREATE", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SET"];
+
+/// The first words of Flink's other statements, and what to do instead, where there is something.
+const UNSUPPORTED: [(&str, Option<&str>); 24] = [
+    ("ADD", None),
+    ("ALTER", Some("change the CREATE TABLE itself")),
+    ("ANALYZE", None),
+    ("BEGIN", Some(STATEMENT_SET)),
+    ("CALL", None),
+    ("COMPILE", None),
+    ("DELETE", None),
+    ("DESC", Some(EXPLAIN)),
+    ("DESCRIBE", Some(EXPLAIN)),
+    ("DROP", Some("leave it out: a script begins without tables")),
+    ("EXECUTE", Some(STATEMENT_SET)),
+    ("HELP", None),
+    ("LOAD", None),
+    ("QUIT", None),
+    ("REMOVE", None),
+    ("REPLACE", Some("create the table, then INSERT INTO it")),
+    ("SHOW", Some("SET shows settings, EXPLAIN a query's operators and columns")),
+    ("STOP", None),
+    ("SUMMARIZE", None),
+    ("TRUNCATE", None),
+    ("UNLOAD", None),
+    ("UPDATE", None),
+    ("UPSERT", Some("insert into a table with a PRIMARY KEY (…) NOT ENFORCED")),
+    ("USE", Some("leave it out, and use the names of tables alone: there are no catalogs and databases")),
+];
+
+const STATEMENT_SET: &str = "a statement set is EXECUTE STATEMENT SET BEGIN … END;";
+const EXPLAIN: &str = "EXPLAIN SELECT … shows a query's operators and columns";
+
+/// The error for a statement that begins with this word: Flink's, a mistyped one, or no statement at all.
+fn unknown_statement(word: &str, begin: Position) -> Error {
+    if let Some((_, instead)) = UNSUPPORTED.iter().find(|(known, _)| *known == word) {
+        return refused(word, begin, *instead);
+    }
+    let known = SUPPORTED.into_iter().chain(["SELECT", "WITH", "VALUES"]).chain(UNSUPPORTED.map(|(known, _)| known));
+    let known: Vec<&str> = known.collect();
+    let error = Error::invalid(format!("{word} begins no statement")).at(begin);
+    match nearest(word, known.iter().copied()) {
+        Some(near) => error.hint(format!("did you mean {near}?")),
+        None => error.hint("statements begin with CREATE, INSERT INTO, EXPLAIN, SET, RESET or EXECUTE STATEMENT SET"),
+    }
+}
+
+/// The error for what stands behind `CREATE`.
+fn unknown_creation(word: &str, begin: Position) -> Error {
+    const FLINKS: [&str; 8] =
+        ["CATALOG", "CONNECTION", "DATABASE", "FUNCTION", "MATERIALIZED", "MODEL", "OR", "SYSTEM"];
+    let error = refused(&format!("CREATE {word}"), begin, Some("CREATE TABLE and CREATE VIEW are supported"));
+    if FLINKS.contains(&word) {
+        return error;
+    }
+    match nearest(word, ["TABLE", "VIEW"].into_iter()) {
+        Some(near) => {
+            Error::invalid(format!("there is no CREATE {word}")).hint(format!("did you mean CREATE {near}?")).at(begin)
+        }
         None => error,
     }
 }

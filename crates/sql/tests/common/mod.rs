@@ -11,7 +11,7 @@ use headpond_runtime::source::{ReaderContext, WatermarkStrategy};
 use headpond_runtime::{ChangeBatch, JobGraph, KeyedBatch, NodeKind, Output};
 use headpond_sql::{PlannedJob, parse, plan};
 use headpond_state::backend::{KeyedBackendParams, StateBackend};
-use headpond_state::{Error, KeyGroupRange, KeyedStateBackend, MaxParallelism, OperatorClock, Result};
+use headpond_state::{Context, Error, KeyGroupRange, KeyedStateBackend, MaxParallelism, OperatorClock, Result};
 use headpond_state_memory::MemoryStateBackend;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,11 @@ pub fn planned(sql: &str) -> Result<PlannedJob> {
 
 /// The error of a script, with its way out.
 pub fn refused(sql: &str) -> String {
-    let error = planned(sql).expect_err("the script is wrong");
+    with_way_out(&planned(sql).expect_err("the script is wrong"))
+}
+
+/// An error, with its way out.
+pub fn with_way_out(error: &Error) -> String {
     match error.way_out() {
         Some(hint) => format!("{error} [{hint}]"),
         None => error.to_string(),
@@ -146,7 +150,8 @@ impl<'g> Run<'g> {
             }
             match &node.kind {
                 NodeKind::Map { function, .. } => {
-                    if let Some(mapped) = function()?.process(batch.clone())? {
+                    let located = |error: Error| error.with(Context::Operator, &node.id);
+                    if let Some(mapped) = function()?.process(batch.clone()).map_err(located)? {
                         self.give(index, mapped, event_time_ms, now_ms)?;
                     }
                 }
@@ -189,9 +194,11 @@ impl<'g> Run<'g> {
                 counters: &mut self.counters,
             };
             let progress = match f.take() {
-                Some(f) => f(open.operator.as_mut(), &mut cx)?,
-                None => open.operator.resume(&mut cx)?,
+                Some(f) => f(open.operator.as_mut(), &mut cx),
+                None => open.operator.resume(&mut cx),
             };
+            let (_, node) = self.graph.nodes().nth(index).expect("a node");
+            let progress = progress.map_err(|error| error.with(Context::Operator, &node.id))?;
             let batches: Vec<ChangeBatch> = output.drain().collect();
             for batch in batches {
                 self.give(index, batch, event_time_ms, processing_time_ms)?;

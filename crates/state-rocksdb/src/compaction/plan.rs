@@ -8,12 +8,13 @@
 //!
 //! With `run_limit` files in level 0, the first that applies:
 //!
-//! 1. *Cheap*: the oldest file overlaps little of the level below. It is merged there, and only what it overlaps is
-//!    rewritten. So goes state that changes in one part of the key space at a time, or only grows.
-//! 2. *Rewrite*: what has gathered above the base is a large enough share of it. Everything becomes the new base. For each
-//!    byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
-//! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size stay
-//!    beside each other until the five levels are used up, then become one.
+//! 1. *Cheap*: the oldest file overlaps little of the base, and no tier lies between. It is merged into the base, and
+//!    only what it overlaps is rewritten. So goes state that changes in one part of the key space at a time, or grows at
+//!    one end.
+//! 2. *Rewrite*: what has gathered above the base is a large enough share of it. Everything becomes the new base. For
+//!    each byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
+//! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size
+//!    stay beside each other until the five levels are used up, then become one.
 
 use crate::column_family::BASE_LEVEL;
 use crate::options::CompactionOptions;
@@ -69,7 +70,7 @@ impl Layout {
                 },
             );
         }
-        layout.runs.sort_by(|a, b| b.newest.cmp(&a.newest));
+        layout.runs.sort_by_key(|run| std::cmp::Reverse(run.newest));
         layout
     }
 
@@ -173,8 +174,8 @@ fn base_file_size(layout: &Layout, options: &CompactionOptions) -> u64 {
     (all / options.base_files.max(1)).clamp(options.file_size_min.clamp(1, most), most)
 }
 
-/// The entries of the files; `None` if RocksDB knows them of no file. It knows them of some files only, those it has had reason to
-/// look into; the others are taken to be as dense.
+/// The entries of the files; `None` if RocksDB knows them of no file. It knows them of some files only, those it has
+/// had reason to look into; the others are taken to be as dense.
 fn entries<'a>(files: impl IntoIterator<Item = &'a File>) -> Option<f64> {
     let (mut all, mut known, mut entries) = (0.0, 0.0, 0.0);
     for file in files {

@@ -1,0 +1,168 @@
+//! What is rewritten in a query before DataFusion plans it.
+
+use datafusion_sql::sqlparser::ast::{
+    AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query,
+    Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
+};
+use std::ops::ControlFlow;
+
+/// Rewrites a query. `by_position`: its columns are taken by position, so that two of them may have one name.
+pub(super) fn rewrite(query: &mut Query, by_position: bool) {
+    let _ = query.visit(&mut GroupByTumble);
+    let _ = query.visit(&mut FieldsOfElements);
+    let _ = query.visit(&mut DistinctNames { by_position });
+}
+
+/// Turns the older `GROUP BY TUMBLE(ts, size)` into a grouping by everything that tells the window, so that the query may
+/// select `TUMBLE_START(ts, size)` and its sisters.
+struct GroupByTumble;
+
+impl VisitorMut for GroupByTumble {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        let SetExpr::Select(select) = query.body.as_mut() else { return ControlFlow::Continue(()) };
+        let GroupByExpr::Expressions(groups, _) = &mut select.group_by else { return ControlFlow::Continue(()) };
+        let Some(index) = groups.iter().position(|group| tumble(group).is_some()) else {
+            return ControlFlow::Continue(());
+        };
+        let parts = ["tumble_start", "tumble_end", "tumble_rowtime"];
+        if let Some(call) = tumble(&groups[index]).cloned() {
+            groups.splice(index..=index, parts.map(|part| renamed(&call, part)));
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        // DataFusion compares calls by their text, so all of them are spelt alike.
+        if let Expr::Function(function) = expr
+            && let Some(part) = ["tumble_start", "tumble_end", "tumble_rowtime"]
+                .into_iter()
+                .find(|part| function.name.to_string().eq_ignore_ascii_case(part))
+        {
+            *expr = renamed(function, part);
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn tumble(expr: &Expr) -> Option<&Function> {
+    match expr {
+        Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("TUMBLE") => match &function.args {
+            FunctionArguments::List(list) => {
+                let is_expr =
+                    |argument: &FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
+                list.args.iter().all(is_expr).then_some(function)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn renamed(call: &Function, name: &str) -> Expr {
+    let mut call = call.clone();
+    call.name = ObjectName::from(vec![Ident::new(name)]);
+    Expr::Function(call)
+}
+
+/// Turns `l[1].x` into `l[1]['x']`, the form that DataFusion plans.
+struct FieldsOfElements;
+
+impl VisitorMut for FieldsOfElements {
+    type Break = ();
+
+    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::CompoundFieldAccess { access_chain, .. } = expr else { return ControlFlow::Continue(()) };
+        // Names before the first element are the column's.
+        let elements = access_chain.iter().position(|access| matches!(access, AccessExpr::Subscript(_)));
+        for access in access_chain.iter_mut().skip(elements.unwrap_or(usize::MAX)) {
+            if let AccessExpr::Dot(field @ Expr::Identifier(_)) = access
+                && let Expr::Identifier(name) = &*field
+            {
+                *field = Expr::Value(Value::SingleQuotedString(name.value.clone()).with_empty_span());
+            }
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Gives every column of a `SELECT` a name of its own, as DataFusion wants it: a column that is an expression is named by its
+/// text, and a name that stands there already gets a number.
+struct DistinctNames {
+    /// Whether nobody asks for the columns of the next query by name.
+    by_position: bool,
+}
+
+impl VisitorMut for DistinctNames {
+    type Break = ();
+
+    fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
+        match query.body.as_mut() {
+            SetExpr::Select(select) => {
+                let by_position = std::mem::take(&mut self.by_position);
+                name_columns(select, by_position);
+            }
+            // What stands in parentheses is visited next.
+            SetExpr::Query(_) => {}
+            _ => self.by_position = false,
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+fn name_columns(select: &mut Select, by_position: bool) {
+    let mut names = Vec::new();
+    let mut all_columns = false;
+    for item in &mut select.projection {
+        let (name, is_taken) = match &*item {
+            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
+                all_columns |= is_everything(options);
+                continue;
+            }
+            SelectItem::ExprWithAlias { alias, .. } => {
+                let is_taken = by_position && names.contains(&alias.value);
+                (alias.value.clone(), is_taken)
+            }
+            SelectItem::UnnamedExpr(expr) => match plain_column(expr) {
+                Some(name) => (name.to_owned(), all_columns || names.iter().any(|other| other == name)),
+                None => (expr.to_string(), true),
+            },
+            SelectItem::ExprWithAliases { .. } => continue,
+        };
+        if !is_taken {
+            names.push(name);
+            continue;
+        }
+        let is_column = matches!(&*item, SelectItem::UnnamedExpr(expr) if plain_column(expr).is_some());
+        let name = unique(name, &names, is_column && all_columns);
+        if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
+            *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('`', name.clone()) };
+        }
+        names.push(name);
+    }
+}
+
+/// Whether a `*` gives all columns.
+fn is_everything(options: &WildcardAdditionalOptions) -> bool {
+    options.opt_exclude.is_none() && options.opt_except.is_none()
+}
+
+/// The name of a column that is not computed.
+fn plain_column(expr: &Expr) -> Option<&str> {
+    match expr {
+        Expr::Identifier(name) => Some(&name.value),
+        Expr::CompoundIdentifier(parts) => parts.last().map(|part| part.value.as_str()),
+        Expr::Nested(expr) => plain_column(expr),
+        _ => None,
+    }
+}
+
+/// The name with a number, unless none of `names` is like it. No column is named so by chance.
+fn unique(name: String, names: &[String], is_taken: bool) -> String {
+    if !is_taken && !names.contains(&name) {
+        return name;
+    }
+    let numbered = (2..).map(|number| format!("{name} ({number})")).find(|name| !names.contains(name));
+    numbered.unwrap_or(name)
+}
