@@ -19,6 +19,20 @@ const THREADS_MAX: usize = 4;
 pub struct Report {
     /// Each checkpoint looked at, by job and in ascending order.
     pub checkpoints: Vec<CheckpointReport>,
+    /// Directories of checkpoints without a manifest, by job and in ascending order. Their checkpoints were never completed,
+    /// or their manifests were removed: nothing tells which, so they do not count as damaged. No restart takes them.
+    pub incomplete: Vec<Incomplete>,
+}
+
+/// A checkpoint's directory without a manifest.
+#[derive(Debug)]
+pub struct Incomplete {
+    /// The name of the job's directory.
+    pub job: String,
+    /// The checkpoint.
+    pub id: CheckpointId,
+    /// Where it is.
+    pub location: String,
 }
 
 impl Report {
@@ -79,23 +93,33 @@ pub enum Damage {
 
 /// Verifies what is at `location`: a directory of jobs, a job's directory, or one checkpoint.
 ///
-/// Nothing is locked: a checkpoint that its job deletes meanwhile is left out of the report.
+/// Nothing is locked: a checkpoint that its job deletes meanwhile is left out of the report, and one that it is just
+/// committing may be reported as incomplete.
 ///
 /// # Errors
 /// [`Invalid`](ErrorKind::Invalid) when there is no such directory or no checkpoint in it, else as the store's. Damage is
 /// not an error; it is the report.
 pub fn verify(location: &str) -> Result<Report> {
-    let mut checkpoints = Vec::new();
+    let (mut checkpoints, mut incomplete) = (Vec::new(), Vec::new());
     let found = find_checkpoints(location)?;
     for storage in &found.jobs {
         verify_job(storage, found.only, &mut checkpoints)?;
+        let ids = storage.without_manifest()?.into_iter().filter(|id| found.only.is_none_or(|only| only == *id));
+        incomplete.extend(ids.map(|id| Incomplete { job: storage.job().to_owned(), id, location: storage.locate(id) }));
     }
     if checkpoints.is_empty() {
-        return Err(Error::invalid("there is no checkpoint at this path")
+        let message = match incomplete.as_slice() {
+            [] => "there is no checkpoint at this path".to_owned(),
+            incomplete => {
+                let named: Vec<String> = incomplete.iter().map(Incomplete::to_string).collect();
+                format!("there is no complete checkpoint at this path: {}", named.join("; "))
+            }
+        };
+        return Err(Error::invalid(message)
             .with(Context::Path, location)
             .hint("give a checkpoint directory, a job's directory in it, or one `chk-<n>` of a job"));
     }
-    Ok(Report { checkpoints })
+    Ok(Report { checkpoints, incomplete })
 }
 
 fn verify_job(
@@ -240,8 +264,14 @@ impl fmt::Display for Problem {
     }
 }
 
+impl fmt::Display for Incomplete {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} chk-{}: no manifest (never completed, or its manifest was removed)", self.job, self.id)
+    }
+}
+
 impl fmt::Display for Report {
-    /// One line per checkpoint, and one per problem below it.
+    /// One line per checkpoint, and one per problem below it; then one per directory without a checkpoint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for checkpoint in &self.checkpoints {
             let CheckpointReport { job, id, files, bytes, problems, .. } = checkpoint;
@@ -252,6 +282,6 @@ impl fmt::Display for Report {
             }
             problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
         }
-        Ok(())
+        self.incomplete.iter().try_for_each(|incomplete| writeln!(f, "{incomplete}"))
     }
 }

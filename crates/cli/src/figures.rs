@@ -116,6 +116,7 @@ impl fmt::Display for Figures {
         if let Some(ms) = self.event_time_ms {
             write!(f, " | event time {}", time(ms))?;
         }
+        write!(f, " | {} written", Count(self.rows_written))?;
         write!(f, " | state {}", State(&self.state))?;
         if let Some(last) = &self.checkpoints.last {
             let (age, size) = (Span(last.at.elapsed()), Bytes(last.state_bytes));

@@ -156,6 +156,54 @@ fn prepared_rows_that_another_run_took_back_are_missed() -> Result<()> {
 }
 
 #[test]
+fn rows_of_a_checkpoint_are_not_published_into_another_directory() -> Result<()> {
+    let directory = tempdir().unwrap();
+    let before = table(&directory.path().join("before"));
+    let mut run = Run::start("a1", &before, &append_sink(&before), 1, None, &[])?;
+    run.write(&changes(&["+I a 1"]))?;
+    let first = run.checkpoint(1)?;
+    drop(run);
+
+    let after = table(&directory.path().join("after"));
+    for attempt in ["a2", "a3"] {
+        let error = Run::start(attempt, &after, &append_sink(&after), 1, Some((1, &first)), &[]).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Incompatible, "{error}");
+        assert!(error.message().contains("before"), "{error}");
+        assert!(error.place(Context::Path).unwrap().ends_with("after"), "{error}");
+    }
+
+    // The directory itself may be given another name.
+    fs::rename(directory.path().join("before"), directory.path().join("renamed")).unwrap();
+    let renamed = table(&directory.path().join("renamed"));
+    Run::start("a4", &renamed, &append_sink(&renamed), 1, Some((1, &first)), &[])?;
+    assert_eq!(visible(&directory.path().join("renamed")), ["part-0-1.json"]);
+    Ok(())
+}
+
+#[test]
+fn a_directory_that_is_removed_while_the_job_runs_is_missed() -> Result<()> {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("out");
+    let table = table(&path);
+    let sink = append_sink(&table);
+    let mut run = Run::start("a1", &table, &sink, 1, None, &[])?;
+    run.write(&changes(&["+I a 1"]))?;
+    let first = run.checkpoint(1)?;
+    fs::remove_dir_all(&path).unwrap();
+    run.write(&changes(&["+I b 2"]))?;
+    let removed = run.checkpoint(2).unwrap_err();
+    drop(run);
+    let still_removed = Run::start("a2", &table, &sink, 1, Some((1, &first)), &[]).unwrap_err();
+    for error in [removed, still_removed] {
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+        assert!(error.message().contains("removed"), "{error}");
+        assert!(error.way_out().unwrap().contains("--restore none"), "{error:?}");
+    }
+    Run::start("a3", &table, &sink, 1, None, &[])?;
+    Ok(())
+}
+
+#[test]
 fn a_changing_result_says_how() -> Result<()> {
     let directory = tempdir().unwrap();
     let table = files(directory.path(), "csv", &[("k", Utf8), ("n", Int64)]).with_option("csv.header", "true");

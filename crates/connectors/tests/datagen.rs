@@ -121,7 +121,7 @@ fn without_a_number_of_rows_there_is_no_end() {
 fn a_position_of_other_splits_is_refused() {
     let made = |rows: &str| source(&table(&[("i", Int64)]).with_option("number-of-rows", rows), None).unwrap();
     let split = &made("40").splits().unwrap()[1];
-    assert_eq!(made("80").open(split, None, &ONE_READER).unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(made("80").open(split, None, &ONE_READER).unwrap_err().kind(), ErrorKind::Incompatible);
 }
 
 #[test]

@@ -77,7 +77,7 @@ impl Registry {
         let Some(index) = self.restored.iter().position(|state| state.name == wanted.name) else {
             return Ok(Registration::New);
         };
-        check_compatible(&self.restored[index], wanted)?;
+        wanted.check_restored(&self.restored[index])?;
         self.restored.remove(index);
         Ok(Registration::Present(self.add(wanted)))
     }
@@ -97,36 +97,4 @@ impl Registry {
         self.restored.remove(index);
         Ok(())
     }
-}
-
-fn check_compatible(restored: &StateDescriptor, wanted: &StateDescriptor) -> Result<()> {
-    let differs = |what: &str, was: String, is: String| {
-        Err(Error::incompatible(format!("the state was saved with {what} {was}; the job wants {is}"))
-            .with(Context::State, &wanted.name)
-            .hint("restore with the job that wrote it, give the state a new name, or start without a checkpoint"))
-    };
-    let debug = |value: &dyn std::fmt::Debug| format!("`{value:?}`");
-    if restored.kind != wanted.kind {
-        return differs("kind", debug(&restored.kind), debug(&wanted.kind));
-    }
-    if restored.key_schema != wanted.key_schema {
-        return differs("key", debug(&restored.key_schema), debug(&wanted.key_schema));
-    }
-    // A newer version of a codec reads what older ones wrote.
-    if restored.codec.name != wanted.codec.name || restored.codec.version > wanted.codec.version {
-        let text = |codec: &headpond_state::CodecId| format!("`{}` version {}", codec.name, codec.version);
-        return differs("codec", text(&restored.codec), text(&wanted.codec));
-    }
-    if restored.merge != wanted.merge {
-        return differs("merge operator", debug(&restored.merge), debug(&wanted.merge));
-    }
-    if restored.value_schema != wanted.value_schema {
-        return differs("value", debug(&restored.value_schema), debug(&wanted.value_schema));
-    }
-    // Values of a state with a TTL begin with a timestamp of its time; how long it is may change.
-    let domain = |state: &StateDescriptor| state.ttl.map(|ttl| ttl.domain);
-    if domain(restored) != domain(wanted) {
-        return differs("TTL", debug(&domain(restored)), debug(&domain(wanted)));
-    }
-    Ok(())
 }

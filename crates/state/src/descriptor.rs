@@ -103,7 +103,13 @@ impl StateDescriptor {
             }
         };
         let shown = |text: &str| format!("`{text}`");
+        // Values of a state with a TTL begin with a timestamp of its time; how long it is may change.
         let domain = |ttl: Option<TtlConfig>| ttl.map(|ttl| ttl.domain);
+        let clock = |ttl| match domain(ttl) {
+            None => "none",
+            Some(TimeDomain::EventTime) => "in event time",
+            Some(TimeDomain::ProcessingTime) => "in processing time",
+        };
         compare("kind", self.kind == restored.kind, format!("{:?}", restored.kind), format!("{:?}", self.kind));
         compare("key", self.key_schema == restored.key_schema, shown(&restored.key_schema), shown(&self.key_schema));
         compare(
@@ -128,10 +134,10 @@ impl StateDescriptor {
             format!("{:?}", self.merge),
         );
         compare(
-            "time of the TTL",
+            "TTL",
             domain(self.ttl) == domain(restored.ttl),
-            format!("{:?}", domain(restored.ttl)),
-            format!("{:?}", domain(self.ttl)),
+            clock(restored.ttl).to_owned(),
+            clock(self.ttl).to_owned(),
         );
         if differences.is_empty() {
             return Ok(());

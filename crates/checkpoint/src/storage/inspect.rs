@@ -46,6 +46,32 @@ impl CheckpointStorage {
         Ok(summaries)
     }
 
+    /// The checkpoints, in ascending order, that have a directory and no manifest in it. A crash just before the commit
+    /// leaves the same as somebody who removes a manifest, so that they are damaged cannot be said.
+    ///
+    /// # Errors
+    /// As the store's.
+    pub(crate) fn without_manifest(&self) -> Result<Vec<CheckpointId>> {
+        let mut found = Vec::new();
+        for id in self.existing()? {
+            if !self.exists(id)? {
+                found.push(id);
+            }
+        }
+        if found.is_empty() {
+            return Ok(found);
+        }
+        // A running job may just have committed or deleted them.
+        let still_there = self.existing()?;
+        let mut left = Vec::new();
+        for id in found {
+            if still_there.contains(&id) && !self.exists(id)? {
+                left.push(id);
+            }
+        }
+        Ok(left)
+    }
+
     /// The manifest of checkpoint `id`, its files not looked at.
     ///
     /// # Errors
@@ -57,7 +83,7 @@ impl CheckpointStorage {
             None => {
                 let others: Vec<String> = self.list()?.iter().map(|summary| format!("chk-{}", summary.id)).collect();
                 let hint = match others.as_slice() {
-                    [] => "there is no checkpoint of this job".to_owned(),
+                    [] => "nor is there any other beside it: correct the path, `<checkpoint dir>/<job>/chk-<n>`".to_owned(),
                     others => format!("there are {}", others.join(", ")),
                 };
                 Err(Error::invalid("there is no such checkpoint").with(Context::Path, self.locate(id)).hint(hint))

@@ -48,6 +48,24 @@ fn every_damaged_file_is_named_with_what_is_wrong() {
 }
 
 #[test]
+fn a_checkpoint_without_manifest_is_named_and_does_not_count_as_damaged() {
+    let dir = scratch();
+    let storage = open(dir.path());
+    for _ in 0..2 {
+        checkpoint(&storage, &attempt("a"), None, &files(&[("1.sst", "one")])).unwrap();
+    }
+    std::fs::remove_file(dir.path().join("totals/chk-2/manifest.json")).unwrap();
+    let report = verify(dir.path().to_str().unwrap()).unwrap();
+    assert!(report.is_sound());
+    assert_eq!(report.incomplete.iter().map(|found| found.id.0).collect::<Vec<_>>(), [2]);
+    let line = "totals chk-2: no manifest (never completed, or its manifest was removed)\n";
+    assert!(report.to_string().ends_with(line), "{report}");
+    let error = verify(dir.path().join("totals/chk-2").to_str().unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.message().contains("chk-2: no manifest"), "{error}");
+}
+
+#[test]
 fn a_path_without_checkpoints_is_an_error() {
     let dir = scratch();
     let error = verify(dir.path().to_str().unwrap()).unwrap_err();

@@ -73,6 +73,17 @@ pub(super) fn restoration(
     style.say("resumed", &text, figures);
 }
 
+/// That the number of key groups is the checkpoint's, where someone has set another.
+pub(super) fn key_groups(restored: &Restoration, config: &Config) {
+    let (option, fixed) = (&options::MAX_PARALLELISM, restored.manifest.max_parallelism.get());
+    if config.is_set(option) && config.get(option) != u32::from(fixed) {
+        report::warning(format_args!(
+            "option '{}' has no effect: the job's first checkpoint has fixed it at {fixed}; --restore none starts anew",
+            option.key()
+        ));
+    }
+}
+
 /// How far a failed job came, and what is safe. `restored` is the checkpoint it began at.
 pub(super) fn failure(
     style: Style,
@@ -83,6 +94,10 @@ pub(super) fn failure(
     let last = figures.checkpoints.last.as_ref().map(|last| last.id).or(restored);
     let rows = Count(figures.rows_before + figures.rows_read);
     let safe = match (last, storage) {
+        (Some(id), Some(storage)) if storage.load(id).is_err() => format!(
+            "its last checkpoint {id} cannot be read any more ({}), so the next run goes on from an older one, or begins anew",
+            storage.locate(id)
+        ),
         (Some(id), Some(storage)) => format!("the next run goes on from checkpoint {id} ({})", storage.locate(id)),
         (Some(id), None) => format!("checkpoint {id}, where it began, is as it was"),
         (None, Some(_)) => "no checkpoint was complete, so the next run begins anew".to_owned(),

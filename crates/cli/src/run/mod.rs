@@ -55,6 +55,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
     if job.is_finished() {
         return Ok(());
     }
+    job.restoration().into_iter().for_each(|restored| announce::key_groups(restored, &config));
     let rows_before = job.restoration().map_or(0, |restored| restored.rows_read());
     let restored = job.restoration().map(|restored| restored.manifest.checkpoint);
     let metrics = Arc::new(JobMetrics::default());

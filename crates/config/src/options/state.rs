@@ -50,8 +50,8 @@ choices! {
 
 options! {
     "State",
-    "Which backend holds the state of the keys, and in which form. The backend may change between two runs: a \
-     checkpoint of one is restored by the other.";
+    "Which backend holds the state of the keys, and in which form. A job may go from `memory` to `rocksdb` between two \
+     runs: `rocksdb` restores the checkpoints of both. `memory` restores only its own, so the way back is to start anew.";
 
     /// Which backend holds the state.
     STATE_BACKEND_TYPE: StateBackendType = ConfigOption::new(

@@ -26,7 +26,11 @@ options! {
         "table.exec.source.idle-timeout",
         "0 ms",
         "How long a silent source split holds back the watermark; 0 is for ever.",
-    );
+    )
+    .support(Support::Only(
+        &["0 ms"],
+        "idle sources are not yet detected: a source without rows holds event time back until it has some or ends",
+    ));
     /// Whether changes are gathered before they are emitted.
     MINI_BATCH_ENABLED: bool = ConfigOption::new(
         "table.exec.mini-batch.enabled",

@@ -105,7 +105,7 @@ impl Source for DatagenSource {
             (0..self.splits).map(|index| self.split(index)).find(|(id, _)| *id == split.id).map(|(_, rows)| rows);
         let changed = "the number of rows or splits was changed: change it back, or start anew with --restore none";
         let rows = rows.ok_or_else(|| {
-            Error::invalid(format!("the table has no split '{}'", split.id))
+            Error::incompatible(format!("the checkpoint has read the table in other splits, such as '{}'", split.id))
                 .with(Context::Option, declared::NUMBER_OF_ROWS.key)
                 .hint(changed)
         })?;

@@ -9,7 +9,7 @@ use crate::table::TableDescription;
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::{AttemptId, CheckpointId};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// How much is written at once.
 const WRITE_BYTES: usize = 1 << 20;
@@ -76,6 +76,7 @@ impl Sink for AppendSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.directory.check_committables(committables)?;
         for committable in committables {
             let name = FileName { subtask: committable.subtask, checkpoint: committable.checkpoint };
             self.directory.publish(staged(&committable.data)?, name)?;
@@ -125,7 +126,7 @@ impl SinkWriter for AppendWriter {
         let Some(file) = self.file.take() else { return Ok(None) };
         let name = FileName { subtask: self.subtask, checkpoint };
         let staged = self.directory.prepare(file, &self.attempt, name)?;
-        Ok(Some(json!({ "staged": staged })))
+        self.directory.committable(&staged).map(Some)
     }
 }
 

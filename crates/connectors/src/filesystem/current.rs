@@ -91,6 +91,7 @@ impl Sink for CurrentSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.directory.check_committables(committables)?;
         // Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
         let mut newest: BTreeMap<usize, &Committable> = BTreeMap::new();
         for committable in committables {
@@ -166,8 +167,10 @@ impl SinkWriter for CurrentWriter {
         file.write(&unwritten)?;
         let name = FileName { subtask: self.subtask, checkpoint };
         let staged = self.directory.prepare(file, &self.attempt, name)?;
+        let mut committable = self.directory.committable(&staged)?;
+        committable["of"] = json!(self.parallelism);
         self.changed = false;
-        Ok(Some(json!({ "staged": staged, "of": self.parallelism })))
+        Ok(Some(committable))
     }
 }
 

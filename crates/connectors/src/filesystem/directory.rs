@@ -9,12 +9,15 @@
 //! ```
 //!
 //! Publishing is a rename, so a file is either staged or published, and publishing it again changes nothing. Files of
-//! other names are nobody's business and stay.
+//! other names are nobody's business and stay. The marker also names the *claim*, the run that made the directory the
+//! INSERT's own, and so does whatever is prepared: rows of a checkpoint are not published into another directory than the
+//! one that has the rows before them.
 
-use headpond_runtime::sink::SinkJob;
+use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_runtime::{Error, Result};
 use headpond_state::{AttemptId, CheckpointId, Context};
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,6 +26,8 @@ const MARKER: &str = "_headpond.json";
 const STAGING: &str = ".staging";
 const COMMITTED: &str = "committed";
 const OUT_OF_DISK: &str = "free some space and run the job again: it goes on from its last checkpoint";
+const NOT_WRITABLE: &str = "make it writable and run the job again: it goes on from its last checkpoint";
+const NOT_THERE: &str = "was the sink's directory removed? --restore none writes the whole result anew";
 
 /// A directory that files are written to.
 #[derive(Debug, Clone)]
@@ -40,6 +45,9 @@ struct Owner {
     version: u32,
     job: String,
     insert: String,
+    /// The run that made the directory the INSERT's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    claim: Option<String>,
 }
 
 /// What the name of a prepared or published file says.
@@ -91,7 +99,8 @@ impl Directory {
         if let Some(owner) = self.owner()? {
             return self.check_owner(&owner, job, insert);
         }
-        let owner = Owner { version: 1, job: job.job.clone(), insert: insert.to_owned() };
+        let claim = Some(job.attempt.0.clone());
+        let owner = Owner { version: 1, job: job.job.clone(), insert: insert.to_owned(), claim };
         let text =
             serde_json::to_string(&owner).map_err(|cause| Error::internal("the marker is not JSON").because(cause))?;
         let staging = self.path.join(STAGING);
@@ -137,6 +146,51 @@ impl Directory {
         Ok(())
     }
 
+    /// What a checkpoint keeps of a prepared file.
+    ///
+    /// # Errors
+    /// As [`check_committables`](Self::check_committables) when the directory is gone.
+    pub(super) fn committable(&self, staged: &str) -> Result<Value> {
+        let owner = self.owner()?.ok_or_else(|| self.removed())?;
+        Ok(json!({ "staged": staged, "directory": self.location(), "claim": owner.claim }))
+    }
+
+    /// Checks that this is the directory that the committables were prepared in.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since.
+    pub(super) fn check_committables(&self, committables: &[Committable]) -> Result<()> {
+        let owner = self.owner()?.ok_or_else(|| self.removed())?;
+        for committable in committables {
+            let text = |name| committable.data.get(name).and_then(Value::as_str);
+            // Directories that earlier releases claimed have no name for it.
+            if text("claim").is_none() || text("claim") == owner.claim.as_deref() {
+                continue;
+            }
+            return Err(match text("directory").filter(|before| *before != self.location()) {
+                Some(before) => Error::incompatible(format!(
+                    "the checkpoint's rows are in '{before}', which was the table's 'path' when it was taken"
+                ))
+                .with(Context::Path, self.location())
+                .with(Context::Checkpoint, committable.checkpoint)
+                .hint("set 'path' back; or start anew with --restore none, which writes the whole result"),
+                None => self.removed().with(Context::Checkpoint, committable.checkpoint),
+            });
+        }
+        Ok(())
+    }
+
+    fn removed(&self) -> Error {
+        Error::corrupt("the sink's directory was removed or emptied, and with it rows that were published")
+            .with(Context::Path, self.path.display())
+            .hint("bring it back from a copy; or start anew with --restore none, which writes the whole result")
+    }
+
+    fn location(&self) -> String {
+        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).display().to_string()
+    }
+
     /// Begins a file of a worker.
     pub(super) fn begin(&self, attempt: &AttemptId, subtask: usize) -> Result<StagedFile> {
         let directory = self.path.join(STAGING).join(part(&attempt.0));
@@ -180,7 +234,10 @@ impl Directory {
                 Err(Error::corrupt("rows that were prepared for a checkpoint are gone")
                     .with(Context::Path, from.display())
                     .with(Context::Checkpoint, name.checkpoint)
-                    .hint("did two runs of the job overlap? Restore an earlier checkpoint with --restore PATH"))
+                    .hint(
+                        "did two runs of the job overlap, or were files removed? Restore an earlier checkpoint with \
+                         --restore PATH, or start anew with --restore none",
+                    ))
             }
             Err(cause) => Err(failed("cannot publish the file", &to, cause)),
         }
@@ -287,8 +344,14 @@ impl StagedFile {
 
 #[cold]
 fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
-    let error = Error::io(message, path, cause);
-    if error.kind() == headpond_runtime::ErrorKind::ResourceExhausted { error.hint(OUT_OF_DISK) } else { error }
+    use io::ErrorKind as Io;
+    let way_out = match cause.kind() {
+        Io::StorageFull | Io::QuotaExceeded => Some(OUT_OF_DISK),
+        Io::PermissionDenied | Io::ReadOnlyFilesystem => Some(NOT_WRITABLE),
+        Io::NotFound => Some(NOT_THERE),
+        _ => None,
+    };
+    way_out.into_iter().fold(Error::io(message, path, cause), Error::hint)
 }
 
 /// A text as part of a path.

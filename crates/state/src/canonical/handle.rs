@@ -98,9 +98,9 @@ pub fn read_canonical(
 
 fn check_format(handle: &KeyedStateHandle) -> Result<()> {
     if handle.format != FORMAT {
-        let message = format!("state of format `{}` is not canonical", handle.format);
+        let message = format!("only the backend '{}' reads the state it has written", handle.format);
         return Err(Error::incompatible(message).hint(format!(
-            "restore it with the backend '{}', or take a savepoint there and restore that",
+            "go on with the backend that wrote it: SET 'state.backend.type' = '{}'; or start anew with --restore none",
             handle.format
         )));
     }
