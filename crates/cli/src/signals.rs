@@ -25,7 +25,7 @@ pub(crate) fn watch(control: JobControl, has_checkpoints: bool) -> Result<()> {
                 signal_hook::low_level::exit(SIGNAL_EXIT_CODE + signal);
             }
             console::line(match has_checkpoints {
-                true => "stopping: taking a last checkpoint (once more stops at once)",
+                true => "stopping: finishing what is being processed, then a last checkpoint (once more stops at once)",
                 false => "stopping (once more stops at once)",
             });
             control.stop();

@@ -35,7 +35,7 @@ fn files_appear_at_the_commit_and_stay() -> Result<()> {
     assert_eq!(visible(&path), Vec::<String>::new());
     run.commit(1, &committables)?;
     assert_eq!(visible(&path), ["part-0-1.json", "part-1-1.json"]);
-    assert_eq!(run.checkpoint(2)?, []);
+    assert!(run.checkpoint(2)?.iter().all(|committable| committable.data.get("staged").is_none()));
     run.write(&changes(&["+I NULL x"]))?;
     run.checkpoint(3)?;
     assert_eq!(
@@ -162,11 +162,13 @@ fn rows_of_a_checkpoint_are_not_published_into_another_directory() -> Result<()>
     let mut run = Run::start("a1", &before, &append_sink(&before), 1, None, &[])?;
     run.write(&changes(&["+I a 1"]))?;
     let first = run.checkpoint(1)?;
+    let without_rows = run.checkpoint(2)?;
     drop(run);
 
     let after = table(&directory.path().join("after"));
-    for attempt in ["a2", "a3"] {
-        let error = Run::start(attempt, &after, &append_sink(&after), 1, Some((1, &first)), &[]).unwrap_err();
+    for (attempt, checkpoint, committables) in [("a2", 1, &first), ("a3", 1, &first), ("a3", 2, &without_rows)] {
+        let restored = Some((checkpoint, &committables[..]));
+        let error = Run::start(attempt, &after, &append_sink(&after), 1, restored, &[]).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Incompatible, "{error}");
         assert!(error.message().contains("before"), "{error}");
         assert!(error.place(Context::Path).unwrap().ends_with("after"), "{error}");
@@ -175,7 +177,7 @@ fn rows_of_a_checkpoint_are_not_published_into_another_directory() -> Result<()>
     // The directory itself may be given another name.
     fs::rename(directory.path().join("before"), directory.path().join("renamed")).unwrap();
     let renamed = table(&directory.path().join("renamed"));
-    Run::start("a4", &renamed, &append_sink(&renamed), 1, Some((1, &first)), &[])?;
+    Run::start("a4", &renamed, &append_sink(&renamed), 1, Some((2, &without_rows)), &[])?;
     assert_eq!(visible(&directory.path().join("renamed")), ["part-0-1.json"]);
     Ok(())
 }

@@ -131,3 +131,13 @@ fn bounds_outside_the_type_are_refused() {
     assert_eq!(error.place(Context::Option), Some("fields.n.max"));
     assert_eq!(error.way_out(), Some("expected a number from -128 to 127"));
 }
+
+#[test]
+fn rows_of_another_seed_are_not_mixed_in() {
+    let made = |seed: &str| source(&table(&[("i", Int64)]).with_option("seed", seed), None).unwrap();
+    let split = &made("1").splits().unwrap()[0];
+    let position = made("1").open(split, None, &ONE_READER).unwrap().next(10).unwrap().unwrap().position;
+    made("1").open(split, Some(&position), &ONE_READER).unwrap();
+    let error = made("2").open(split, Some(&position), &ONE_READER).unwrap_err();
+    assert_eq!((error.kind(), error.place(Context::Option)), (ErrorKind::Incompatible, Some("seed")));
+}

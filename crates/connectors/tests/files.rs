@@ -141,7 +141,7 @@ fn a_split_that_is_gone_is_named() {
     write(directory.path(), "a.csv", "1,x\n");
     let source = source(&files(directory.path(), "csv", COLUMNS), None).unwrap();
     let error = source.open(&SourceSplit { id: "b.csv".to_owned() }, None, &ONE_READER).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert_eq!(error.kind(), ErrorKind::Incompatible);
     assert!(error.place(Context::Path).unwrap().ends_with("b.csv"));
 }
 
@@ -178,4 +178,14 @@ fn other_schemes_and_compressions_are_refused_by_name() {
     let path = write(directory.path(), "a.csv.bz2", "x");
     let error = support::read_all(&*source(&files(&path, "csv", COLUMNS), None).unwrap()).unwrap_err();
     assert!(error.kind() == ErrorKind::Unsupported && error.message().contains("bzip2"), "{error}");
+}
+
+#[test]
+fn a_position_of_another_connector_does_not_match_the_table() {
+    let directory = tempdir().unwrap();
+    write(directory.path(), "1.csv", "1,x\n");
+    let source = source(&files(directory.path(), "csv", COLUMNS), None).unwrap();
+    let splits = source.splits().unwrap();
+    let made = serde_json::json!({ "rows": 7, "seed": 0 });
+    assert_eq!(source.open(&splits[0], Some(&made), &ONE_READER).unwrap_err().kind(), ErrorKind::Incompatible);
 }

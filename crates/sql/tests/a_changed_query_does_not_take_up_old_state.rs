@@ -47,10 +47,10 @@ fn another_key_or_aggregate_is_named_and_another_filter_is_not() {
     for (query, differs) in [
         ("SELECT j, SUM(v) FROM t GROUP BY j", "rows by j"),
         ("SELECT k, MAX(v) FROM t GROUP BY k", "max(v)"),
-        ("SELECT k, SUM(v + 1) FROM t GROUP BY k", "sum(v + "),
+        ("SELECT k, SUM(v + 1) FROM t GROUP BY k", "sum(v + 1)"),
     ] {
         let error = open(query, state.as_mut()).expect_err("another state").to_string();
         assert!(error.contains(differs) && error.contains("rows by k"), "{query}: {error}");
-        assert!(error.contains("state accumulators") && error.contains("operator out/group-aggregate/0"), "{error}");
+        assert!(error.contains("state accumulators"), "{error}");
     }
 }

@@ -22,13 +22,17 @@ fn a_total_begins_anew_once_its_state_has_expired() {
 }
 
 #[test]
-fn state_that_never_expires_is_announced() {
-    let (_dir, path) = file("");
-    let sql = format!(
-        "{} INSERT INTO out SELECT k, SUM(v) FROM t GROUP BY k;",
-        tables("k STRING, v BIGINT", "k STRING, s BIGINT")
-    );
-    let job = planned(&sql.replace("{path}", &path)).expect("the job is right");
-    assert!(job.warnings[0].contains("out/group-aggregate/0 keeps state for every key for ever"), "{:?}", job.warnings);
-    assert!(job.explain().contains("unbounded: no window, no TTL"), "{}", job.explain());
+fn state_that_never_expires_is_announced_where_rows_never_end() {
+    let job = |options: &str| {
+        planned(&format!(
+            "CREATE TABLE t (k STRING, v BIGINT) WITH ('connector' = 'datagen'{options});
+             CREATE TABLE out (k STRING, s BIGINT) WITH ('connector' = 'blackhole');
+             INSERT INTO out SELECT k, SUM(v) FROM t GROUP BY k;"
+        ))
+        .expect("the job is right")
+    };
+    let endless = job("");
+    assert!(endless.warnings[0].contains("out/group-aggregate/0 keeps state for every key for ever"), "{endless:?}");
+    assert!(endless.explain().contains("unbounded: no window, no TTL"), "{}", endless.explain());
+    assert!(job(", 'number-of-rows' = '1'").warnings.is_empty(), "rows end, and the state with them");
 }

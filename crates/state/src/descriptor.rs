@@ -1,7 +1,7 @@
 //! What a state is: its name, kind, codec, expiry and how it will be read.
 
 use crate::error::{Context, Error, Result};
-use crate::ttl::TtlConfig;
+use crate::ttl::{TimeDomain, TtlConfig};
 use serde::{Deserialize, Serialize};
 
 /// The declaration of a state. It is stored in every checkpoint and compared at restore.

@@ -10,6 +10,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 const POLL: Duration = Duration::from_millis(20);
+/// A killed process is gone after a moment that is not worth a word.
+const SILENCE: Duration = Duration::from_millis(500);
 
 /// A locked file. The kernel releases the lock when the file is closed, by whatever end of the process.
 #[derive(Debug)]
@@ -26,11 +28,18 @@ impl OwnerLock {
         // Not truncated: until the lock is ours, the note in it is another's.
         let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path);
         let mut lock = OwnerLock { file: file.map_err(not_writable)? };
-        let deadline = Instant::now() + patience;
+        let (begun, mut said) = (Instant::now(), false);
         loop {
             match lock.file.try_lock() {
                 Ok(()) => break,
-                Err(TryLockError::WouldBlock) if Instant::now() < deadline => thread::sleep(POLL),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < patience => {
+                    if !said && begun.elapsed() > SILENCE {
+                        let (path, seconds) = (path.display(), patience.as_secs());
+                        tracing::warn!(%path, "the job is running already: waiting up to {seconds} s for that run to end");
+                        said = true;
+                    }
+                    thread::sleep(POLL);
+                }
                 Err(TryLockError::WouldBlock) => return Err(lock.owned_by_other(path)),
                 Err(TryLockError::Error(e)) if e.kind() == Io::Unsupported => {
                     let path = path.display();

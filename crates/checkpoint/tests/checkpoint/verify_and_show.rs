@@ -1,6 +1,7 @@
 //! What people see of checkpoints.
 
 use crate::support::*;
+use headpond_checkpoint::open_checkpoint;
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::verify::{Damage, verify};
 use headpond_state::{CheckpointId, ErrorKind};
@@ -96,4 +97,17 @@ fn show_tells_full_from_incremental_and_new_from_reused() {
     let pending = storage.begin(CheckpointId(3), &me, Some(&second), false).unwrap();
     let full = storage.commit(pending, manifest(CheckpointId(3), &me, vec![])).unwrap();
     assert!(Show::new(&full).to_string().contains("checkpoint 3 (full)"));
+}
+
+#[test]
+fn a_checkpoint_that_is_not_there_is_told_with_those_that_are() {
+    let dir = scratch();
+    let way_out = |path: &str| {
+        let error = open_checkpoint(dir.path().join(path).to_str().unwrap()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        error.way_out().unwrap_or_default().to_owned()
+    };
+    assert!(way_out("totals/chk-3").contains("correct the path"));
+    checkpoint(&open(dir.path()), &attempt("a"), None, &files(&[("1.sst", "one")])).unwrap();
+    assert_eq!(way_out("totals/chk-3"), "there are chk-1");
 }

@@ -18,6 +18,13 @@ fn a_sql_file_that_is_missing() {
 }
 
 #[test]
+fn a_sql_file_that_is_not_text() {
+    let place = Place::new();
+    fs::write(place.path("binary.sql"), [0xff, 0xfe, 0x00]).expect("files can be written");
+    one_error(&place.run("run binary.sql").exits_with(2).says("the SQL is not UTF-8 text (path binary.sql)"));
+}
+
+#[test]
 fn an_input_file_that_is_missing() {
     let place = Place::new();
     place.write("totals.sql", &totals(""));

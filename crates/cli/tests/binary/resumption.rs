@@ -69,6 +69,22 @@ fn a_query_that_does_not_match_its_checkpoint_is_refused() {
     place.run("run job.sql").exits_with(4).says("error: ").says("operator counts/").says("hint: ");
 }
 
+#[test]
+fn what_a_checkpoint_has_fixed_is_said_or_refused() {
+    let place = Place::new();
+    place.write("job.sql", &slow_job("BIGINT"));
+    let rocksdb = "run job.sql -D state.backend.type=rocksdb";
+    stop(&place, rocksdb).exits_with(0);
+    let key_groups = format!("{rocksdb} -D pipeline.max-parallelism=64");
+    stop(&place, &key_groups).exits_with(0).says("'pipeline.max-parallelism' has no effect").says("fixed it at 128");
+    let ran = place.run("run job.sql -D state.backend.type=memory").exits_with(4).says("only the backend 'rocksdb'");
+    ran.says("SET 'state.backend.type' = 'rocksdb'").says("--restore none");
+    place.write("job.sql", &slow_job("BIGINT").replace("'path' = 'counts'", "'path' = 'elsewhere'"));
+    place.run(rocksdb).exits_with(4).says("/counts'").says("elsewhere").says("set 'path' back");
+    place.write("job.sql", &slow_job("BIGINT").replace("'splits' = '1'", "'splits' = '2'"));
+    place.run(rocksdb).exits_with(4).says("in other splits").says("--restore none");
+}
+
 /// Starts a job, asks it to stop once it has begun, and waits for its end.
 fn stop(place: &Place, arguments: &str) -> Ran {
     let mut child = place.start(&mut place.command(&format!("{arguments} --progress json -D pipeline.name=job")));

@@ -27,6 +27,7 @@ struct DatagenSource {
     rows: Option<u64>,
     splits: u64,
     rows_per_second: u64,
+    seed: i64,
 }
 
 /// Which rows a split has: `first`, `first + step`, and so on.
@@ -47,6 +48,7 @@ struct DatagenReader {
     /// How many of them were made.
     made: u64,
     pace: Pace,
+    seed: i64,
 }
 
 /// Makes the source of a table whose connector is `datagen`.
@@ -69,6 +71,7 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
         rows,
         splits: options.int(&declared::SPLITS)?.map_or(default, i64::unsigned_abs),
         rows_per_second: options.int(&declared::ROWS_PER_SECOND)?.map_or(1, i64::unsigned_abs),
+        seed: options.int(&declared::SEED)?.unwrap_or(0),
     }))
 }
 
@@ -109,6 +112,13 @@ impl Source for DatagenSource {
                 .with(Context::Option, declared::NUMBER_OF_ROWS.key)
                 .hint(changed)
         })?;
+        // Earlier releases did not note it.
+        let seed_before = at.and_then(|at| at.get("seed")?.as_i64()).unwrap_or(self.seed);
+        if seed_before != self.seed {
+            return Err(Error::incompatible(format!("the rows before the checkpoint were made from seed {seed_before}"))
+                .with(Context::Option, declared::SEED.key)
+                .hint("change 'seed' back, or start anew with --restore none"));
+        }
         let made = match at {
             None => 0,
             Some(at) => at.get("rows").and_then(Value::as_u64).ok_or_else(|| {
@@ -125,6 +135,7 @@ impl Source for DatagenSource {
             rows,
             made,
             pace: Pace::new(self.rows_per_second, reader.readers),
+            seed: self.seed,
         }))
     }
 }
@@ -150,6 +161,6 @@ impl SplitReader for DatagenReader {
         let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
-        Ok(Some(ReadBatch { rows, position: json!({ "rows": self.made }), skipped: 0 }))
+        Ok(Some(ReadBatch { rows, position: json!({ "rows": self.made, "seed": self.seed }), skipped: 0 }))
     }
 }

@@ -76,8 +76,7 @@ impl Sink for AppendSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
-        self.directory.check_committables(committables)?;
-        for committable in committables {
+        for committable in self.directory.prepared(committables)? {
             let name = FileName { subtask: committable.subtask, checkpoint: committable.checkpoint };
             self.directory.publish(staged(&committable.data)?, name)?;
         }
@@ -123,10 +122,10 @@ impl SinkWriter for AppendWriter {
         if !self.unwritten.is_empty() {
             self.write_through()?;
         }
-        let Some(file) = self.file.take() else { return Ok(None) };
+        let Some(file) = self.file.take() else { return self.directory.committable_without_file(self.subtask) };
         let name = FileName { subtask: self.subtask, checkpoint };
         let staged = self.directory.prepare(file, &self.attempt, name)?;
-        self.directory.committable(&staged).map(Some)
+        self.directory.committable(Some(&staged)).map(Some)
     }
 }
 

@@ -91,10 +91,9 @@ impl Sink for CurrentSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
-        self.directory.check_committables(committables)?;
         // Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
         let mut newest: BTreeMap<usize, &Committable> = BTreeMap::new();
-        for committable in committables {
+        for committable in self.directory.prepared(committables)? {
             let older = match newest.get(&committable.subtask) {
                 Some(known) if known.checkpoint > committable.checkpoint => committable,
                 _ => match newest.insert(committable.subtask, committable) {
@@ -151,7 +150,7 @@ impl SinkWriter for CurrentWriter {
 
     fn prepare(&mut self, checkpoint: CheckpointId, _last: bool, cx: &mut SinkContext<'_>) -> Result<Option<Value>> {
         if !self.changed {
-            return Ok(None);
+            return self.directory.committable_without_file(self.subtask);
         }
         let state = cx.state.as_deref_mut().ok_or_else(no_state)?;
         let mut file = self.directory.begin(&self.attempt, self.subtask)?;
@@ -167,7 +166,7 @@ impl SinkWriter for CurrentWriter {
         file.write(&unwritten)?;
         let name = FileName { subtask: self.subtask, checkpoint };
         let staged = self.directory.prepare(file, &self.attempt, name)?;
-        let mut committable = self.directory.committable(&staged)?;
+        let mut committable = self.directory.committable(Some(&staged))?;
         committable["of"] = json!(self.parallelism);
         self.changed = false;
         Ok(Some(committable))

@@ -146,21 +146,34 @@ impl Directory {
         Ok(())
     }
 
-    /// What a checkpoint keeps of a prepared file.
+    /// What a checkpoint keeps of a prepared file, and of this directory where none was prepared.
     ///
     /// # Errors
-    /// As [`check_committables`](Self::check_committables) when the directory is gone.
-    pub(super) fn committable(&self, staged: &str) -> Result<Value> {
+    /// As [`prepared`](Self::prepared) when the directory is gone.
+    pub(super) fn committable(&self, staged: Option<&str>) -> Result<Value> {
         let owner = self.owner()?.ok_or_else(|| self.removed())?;
-        Ok(json!({ "staged": staged, "directory": self.location(), "claim": owner.claim }))
+        let mut committable = json!({ "directory": self.location(), "claim": owner.claim });
+        if let Some(staged) = staged {
+            committable["staged"] = Value::from(staged);
+        }
+        Ok(committable)
     }
 
-    /// Checks that this is the directory that the committables were prepared in.
+    /// What a worker without a file gives to a checkpoint: one of them names the directory, so that the rows published
+    /// before are looked for there.
+    ///
+    /// # Errors
+    /// As [`committable`](Self::committable).
+    pub(super) fn committable_without_file(&self, subtask: usize) -> Result<Option<Value>> {
+        if subtask == 0 { self.committable(None).map(Some) } else { Ok(None) }
+    }
+
+    /// The committables of prepared files, having checked that this is the directory they were prepared in.
     ///
     /// # Errors
     /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
     /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since.
-    pub(super) fn check_committables(&self, committables: &[Committable]) -> Result<()> {
+    pub(super) fn prepared<'a>(&self, committables: &'a [Committable]) -> Result<Vec<&'a Committable>> {
         let owner = self.owner()?.ok_or_else(|| self.removed())?;
         for committable in committables {
             let text = |name| committable.data.get(name).and_then(Value::as_str);
@@ -178,7 +191,8 @@ impl Directory {
                 None => self.removed().with(Context::Checkpoint, committable.checkpoint),
             });
         }
-        Ok(())
+        let is_file = |data: &Value| data.get("staged").is_some() || data.get("claim").is_none();
+        Ok(committables.iter().filter(|committable| is_file(&committable.data)).collect())
     }
 
     fn removed(&self) -> Error {

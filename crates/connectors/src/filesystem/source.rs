@@ -86,11 +86,16 @@ impl Source for FileSource {
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
         let path = self.files.find(&split.id);
+        let at = at.map(position).transpose().map_err(|error| error.with(Context::Path, path.display()))?;
+        if !path.exists() {
+            return Err(Error::incompatible("a file that the job has begun to read, or was to read, is gone")
+                .with(Context::Path, path.display())
+                .hint("bring it back, and 'path' as it was; or start anew with --restore none"));
+        }
         let mut input = Input::open(&path)?;
         let rows_reader = self.begin(&path, &mut input)?;
         let mut rows = 0;
         if let Some(at) = at {
-            let at = position(at).map_err(|error| error.with(Context::Path, path.display()))?;
             if at.offset < input.offset() {
                 return Err(Error::incompatible("the checkpoint's position is within what is now the header")
                     .with(Context::Path, path.display())

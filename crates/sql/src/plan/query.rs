@@ -17,7 +17,8 @@ use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use headpond_state::Result;
 use std::sync::Arc;
 
-/// Plans a query without optimizing it: the plan of a view. `by_position`: its columns are taken by position, whatever their names.
+/// Plans a query without optimizing it: the plan of a view. `by_position`: its columns are taken by position, whatever
+/// their names.
 pub(super) fn plan_query(query: &SourceQuery, session: &Session, by_position: bool) -> Result<LogicalPlan> {
     refuse_unsupported(&query.tokens)?;
     let mut ast = query.query.clone();
@@ -41,8 +42,8 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
     optimizer.optimize(plan, &context, |_, _| {}).map_err(planning_error)
 }
 
-/// Words that stand for something we do not support, its name, and what to do instead, where there is something. All of the words are
-/// reserved in Flink, too, so none can be a name without quotes.
+/// Words that stand for something we do not support, its name, and what to do instead, where there is something.
+/// All of the words are reserved in Flink, too, so none can be a name without quotes.
 const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
     (&["JOIN"], "JOIN", None),
     (&["OVER", "("], "OVER", None),
