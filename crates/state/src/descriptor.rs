@@ -144,7 +144,7 @@ impl StateDescriptor {
         }
         Err(Error::incompatible(format!("the restored state does not match the job's: {}", differences.join("; ")))
             .with(Context::State, &self.name)
-            .hint("go back to the job that wrote it, or start without this state"))
+            .hint("run the query that wrote it, or start anew with `--restore none`"))
     }
 }
 
