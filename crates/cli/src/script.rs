@@ -22,8 +22,7 @@ pub(crate) fn plan(file: &Path, config: Config) -> Result<PlannedJob> {
         let job = headpond_sql::plan(&headpond_sql::parse(&text, STANDARD_INPUT)?, config)?;
         return named(job);
     }
-    let text =
-        std::fs::read_to_string(file).map_err(|cause| unreadable("cannot read the SQL file", file, cause))?;
+    let text = std::fs::read_to_string(file).map_err(|cause| unreadable("cannot read the SQL file", file, cause))?;
     headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config)
 }
 

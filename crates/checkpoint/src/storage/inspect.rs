@@ -83,7 +83,8 @@ impl CheckpointStorage {
             None => {
                 let others: Vec<String> = self.list()?.iter().map(|summary| format!("chk-{}", summary.id)).collect();
                 let hint = match others.as_slice() {
-                    [] => "nor is there any other beside it: correct the path, `<checkpoint dir>/<job>/chk-<n>`".to_owned(),
+                    [] => "nor is there any other beside it: correct the path, `<checkpoint dir>/<job>/chk-<n>`"
+                        .to_owned(),
                     others => format!("there are {}", others.join(", ")),
                 };
                 Err(Error::invalid("there is no such checkpoint").with(Context::Path, self.locate(id)).hint(hint))

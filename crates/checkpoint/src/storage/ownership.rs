@@ -48,7 +48,7 @@ impl CheckpointStorage {
                 // A directory without a manifest: an attempt died in it. Its number stays taken for this attempt.
                 Ok(None) => store.delete(&layout.checkpoint(id))?,
                 Err(error) => {
-                    tracing::warn!(checkpoint = id.0, %error, "a checkpoint's manifest cannot be read");
+                    tracing::info!(checkpoint = id.0, %error, "a checkpoint's manifest cannot be read");
                     references.unreadable(id);
                 }
             }

@@ -62,7 +62,9 @@ pub(super) fn failed(what: &str, path: &Path, cause: io::Error) -> Error {
         Io::NotADirectory | Io::AlreadyExists => {
             Some("a file is in the way: move it, or set `execution.checkpointing.dir` to another directory")
         }
-        Io::NotFound => Some("was the checkpoint directory removed while the job ran? Without its checkpoints the next run begins anew"),
+        Io::NotFound => Some(
+            "was the checkpoint directory removed while the job ran? Without its checkpoints the next run begins anew",
+        ),
         Io::Unsupported => {
             Some("the file system lacks hard links: set `execution.checkpointing.dir` to one that has them")
         }

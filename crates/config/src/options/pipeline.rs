@@ -66,7 +66,7 @@ options! {
         "pipeline.max-parallelism",
         "128",
         "How many key groups the keys are divided into, and so the greatest parallelism that the job can ever have. It \
-         is fixed by the job's first checkpoint.",
+         is fixed by the job's first checkpoint; another value is then ignored with a warning.",
     )
     .within(1, 32_768);
     /// Where the job starts.

@@ -115,9 +115,11 @@ impl Source for DatagenSource {
         // Earlier releases did not note it.
         let seed_before = at.and_then(|at| at.get("seed")?.as_i64()).unwrap_or(self.seed);
         if seed_before != self.seed {
-            return Err(Error::incompatible(format!("the rows before the checkpoint were made from seed {seed_before}"))
-                .with(Context::Option, declared::SEED.key)
-                .hint("change 'seed' back, or start anew with --restore none"));
+            return Err(Error::incompatible(format!(
+                "the rows before the checkpoint were made from seed {seed_before}"
+            ))
+            .with(Context::Option, declared::SEED.key)
+            .hint("change 'seed' back, or start anew with --restore none"));
         }
         let made = match at {
             None => 0,
