@@ -44,7 +44,9 @@ pub struct JobOptions {
     pub allow_duplicates: bool,
     /// The least time between two ticks that read rows: the latency below which batches are not split further.
     pub tick_interval: Duration,
-    /// The most rows one source takes into one tick on one worker, give or take a reader's batch.
+    /// The most rows one source takes into one tick on one worker, give or take a reader's batch, and the most an operator
+    /// gets at once. State is read and written in such batches, sorted: the larger they are, the less a row costs, and
+    /// the longer a cut waits for the ticks before it.
     pub rows_per_tick: usize,
     /// The most ticks that may be unfinished before sources pause.
     pub ticks_in_flight: u64,
@@ -65,8 +67,8 @@ impl JobOptions {
             restore: Restore::Latest,
             allow_duplicates: false,
             tick_interval: Duration::from_millis(5),
-            rows_per_tick: 65_536,
-            ticks_in_flight: 4,
+            rows_per_tick: 131_072,
+            ticks_in_flight: 3,
             serialized_channels: false,
         }
     }

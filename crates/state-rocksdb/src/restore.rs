@@ -84,7 +84,7 @@ fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> R
             "the RocksDB backend cannot read state of format `{}`",
             handle.format
         ))
-        .hint("restore it with the backend that wrote it, or from a savepoint, which every backend reads"));
+        .hint("restore it with the backend that wrote it, or start anew with `--restore none`"));
     }
     if handle.format_version > FORMAT_VERSION {
         let version = handle.format_version;

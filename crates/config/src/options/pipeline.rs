@@ -94,7 +94,7 @@ options! {
     /// How many rows a tick takes.
     TICK_MAX_ROWS: usize = ConfigOption::new(
         "pipeline.tick.max-rows",
-        "65536",
+        "131072",
         "How many rows each worker takes into one tick at most. Large batches halve what RocksDB costs per row.",
     )
     .within(1, 16_777_216);

@@ -24,8 +24,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rows an operator gets in one call, so that state is read and written in large batches.
-const ROWS_PER_CALL: usize = 65_536;
 /// How often an operator's figures are brought up to date.
 const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -207,6 +205,7 @@ impl KeyedTask {
             io.activate_later();
             return Ok(Progress::More);
         }
+        let rows_per_call = self.plan.options.rows_per_tick;
         loop {
             match self.phase {
                 Phase::Fresh => unreachable!("left above"),
@@ -221,8 +220,8 @@ impl KeyedTask {
                         return self.finish(tick, io).map(|()| Progress::Done);
                     }
                 }
-                Phase::Rows if tick.row_count >= ROWS_PER_CALL || (complete && tick.row_count > 0) => {
-                    let (input, batch) = next_rows(tick)?;
+                Phase::Rows if tick.row_count >= rows_per_call || (complete && tick.row_count > 0) => {
+                    let (input, batch) = next_rows(tick, rows_per_call)?;
                     if self.call(now_ms, |operator, cx| operator.process(input, &batch, cx))? == Progress::More {
                         self.phase = Phase::MoreOfRows;
                     }
@@ -344,11 +343,11 @@ impl Task for KeyedTask {
 }
 
 /// Takes the next rows of a tick: as many consecutive batches of one input as make a call worth it, in one.
-fn next_rows(tick: &mut Tick) -> Result<(usize, KeyedBatch)> {
+fn next_rows(tick: &mut Tick, rows_per_call: usize) -> Result<(usize, KeyedBatch)> {
     let input = tick.rows.front().map_or(0, |(input, _)| *input);
     let mut batches = Vec::new();
     let mut rows = 0;
-    while rows < ROWS_PER_CALL
+    while rows < rows_per_call
         && let Some((from, Message::Keyed(_))) = tick.rows.front()
         && *from == input
         && let Some((_, Message::Keyed(batch))) = tick.rows.pop_front()

@@ -18,6 +18,9 @@ use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
 use timely::dataflow::{Scope, Stream};
 use timely::scheduling::activate::SyncActivator;
 
+/// The bytes one worker takes into one tick, give or take a reader's batch: what bounds a tick of wide rows.
+const BYTES_PER_TICK: usize = 16 << 20;
+
 /// A source on one worker.
 #[derive(Debug)]
 pub(super) struct SourceTask {
@@ -81,8 +84,8 @@ impl SourceTask {
 
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
-        let mut rows = 0;
-        while control.read && rows < self.plan.options.rows_per_tick {
+        let (mut rows, mut bytes) = (0, 0);
+        while control.read && rows < self.plan.options.rows_per_tick && bytes < BYTES_PER_TICK {
             match self.reader.try_next() {
                 None => break,
                 Some(FromReader::Failed(error)) => return Err(error),
@@ -94,7 +97,9 @@ impl SourceTask {
                 Some(FromReader::Batch(index, batch)) => {
                     rows += batch.rows.num_rows();
                     if let Some(batch) = self.take(index, batch)? {
-                        give(Messages::one(Message::Rows(ChangeBatch::inserts(batch))));
+                        let batch = ChangeBatch::inserts(batch);
+                        bytes += batch.byte_len();
+                        give(Messages::one(Message::Rows(batch)));
                     }
                 }
             }

@@ -2,6 +2,7 @@
 
 use hashbrown::{DefaultHashBuilder, HashTable};
 use headpond_state::backend::KeyBatch;
+use headpond_state::encoding::sort_prefix;
 use std::hash::BuildHasher;
 
 /// Numbers the distinct keys of a batch from 0. Buffers are kept from batch to batch.
@@ -54,13 +55,17 @@ impl Grouping {
 
     fn sort<'k>(&mut self, key: &impl Fn(usize) -> &'k [u8]) {
         let old_rows = &self.first_rows;
-        let mut order: Vec<u32> = (0..old_rows.len() as u32).collect();
-        order.sort_unstable_by(|a, b| key(old_rows[*a as usize] as usize).cmp(key(old_rows[*b as usize] as usize)));
+        let key_of = |group: u32| key(old_rows[group as usize] as usize);
+        let mut order: Vec<(u128, u32)> =
+            (0..old_rows.len() as u32).map(|group| (sort_prefix(key_of(group)), group)).collect();
+        order.sort_unstable_by(|(a, a_group), (b, b_group)| {
+            a.cmp(b).then_with(|| key_of(*a_group).cmp(key_of(*b_group)))
+        });
         let mut ranks = vec![0u32; order.len()];
-        for (rank, group) in order.iter().enumerate() {
+        for (rank, (_, group)) in order.iter().enumerate() {
             ranks[*group as usize] = rank as u32;
         }
-        self.first_rows = order.iter().map(|group| old_rows[*group as usize]).collect();
+        self.first_rows = order.iter().map(|(_, group)| old_rows[*group as usize]).collect();
         for group in &mut self.groups {
             *group = ranks[*group as usize];
         }

@@ -2,7 +2,7 @@
 //!
 //! A thin parser of our own cuts the text into statements and reads settings and table definitions, because no dialect of
 //! `sqlparser` knows `WATERMARK FOR`, computed columns, `ROW<…>` or a setting without quotes. Queries inside are parsed by `sqlparser`
-//! in [our dialect](crate::dialect). Anything else is refused by name before anything starts.
+//! in a dialect of ours. Anything else is refused by name before anything starts.
 //!
 //! In reading order: `scan` (text to pieces), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`, `data_type`.
 

@@ -2,6 +2,7 @@
 
 use super::page::{Large, Page};
 use crate::budget::Account;
+use headpond_state::encoding::sort_prefix;
 use std::sync::Arc;
 
 /// Bytes of an entry before its key: its size in units of [`UNIT`], the lengths of its key and its value.
@@ -228,7 +229,7 @@ impl Entries {
         let packed = self.pages.iter().flat_map(|page| Packed { rest: page.bytes() });
         let large = self.large.iter().flatten().map(|large| (large.key(), large.value()));
         // Most comparisons end with the first bytes of the keys, kept beside them: sorting then hardly leaves the cache.
-        let mut entries: Vec<_> = packed.chain(large).map(|(key, value)| (first_bytes(key), (key, value))).collect();
+        let mut entries: Vec<_> = packed.chain(large).map(|(key, value)| (sort_prefix(key), (key, value))).collect();
         entries.sort_unstable_by(|(a_first, (a, _)), (b_first, (b, _))| a_first.cmp(b_first).then_with(|| a.cmp(b)));
         entries.into_iter().map(|(_, entry)| entry).collect()
     }
@@ -240,19 +241,6 @@ impl Entries {
             *page = page.copy();
         }
         Arc::get_mut(page).expect("a copy has one owner").bytes_mut()
-    }
-}
-
-/// The first bytes of a key as a number that orders as they do.
-#[inline]
-fn first_bytes(key: &[u8]) -> u128 {
-    match key.first_chunk::<16>() {
-        Some(first) => u128::from_be_bytes(*first),
-        None => {
-            let mut first = [0; 16];
-            first[..key.len()].copy_from_slice(key);
-            u128::from_be_bytes(first)
-        }
     }
 }
 

@@ -53,7 +53,7 @@ mod schema;
 mod write;
 
 pub use component::KeyComponent;
-pub use entry::{EntryKeys, NO_NAMESPACE, TimerEntry, prefix_end, window_namespace, window_of_namespace};
+pub use entry::{EntryKeys, NO_NAMESPACE, TimerEntry, prefix_end, sort_prefix, window_namespace, window_of_namespace};
 pub use read::KeyReader;
 pub use schema::KeySchema;
 pub use write::{
