@@ -24,6 +24,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// Rows an operator gets in one call when its backend gains nothing from large sorted batches: so few that what was read of
+/// the state is still in the processor's cache when it is written.
+const UNSORTED_ROWS_PER_CALL: usize = 16_384;
 /// How often an operator's figures are brought up to date.
 const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -145,6 +148,8 @@ pub(super) struct KeyedTask {
     phase: Phase,
     sent_watermark_ms: i64,
     figures_at: Option<Instant>,
+    /// The rows the operator gets in one call.
+    rows_per_call: usize,
 }
 
 /// Where the operator is in its oldest tick.
@@ -176,6 +181,10 @@ impl KeyedTask {
         let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
+        let rows_per_call = match plan.options.backend.capabilities().prefers_sorted_batches {
+            true => plan.options.rows_per_tick,
+            false => plan.options.rows_per_tick.min(UNSORTED_ROWS_PER_CALL),
+        };
         KeyedTask {
             plan,
             node,
@@ -190,6 +199,7 @@ impl KeyedTask {
             phase: Phase::Fresh,
             sent_watermark_ms: i64::MIN,
             figures_at: None,
+            rows_per_call,
         }
     }
 
@@ -205,7 +215,7 @@ impl KeyedTask {
             io.activate_later();
             return Ok(Progress::More);
         }
-        let rows_per_call = self.plan.options.rows_per_tick;
+        let rows_per_call = self.rows_per_call;
         loop {
             match self.phase {
                 Phase::Fresh => unreachable!("left above"),
