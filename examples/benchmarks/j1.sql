@@ -1,6 +1,5 @@
--- J1, running totals: an update per key of every batch, to nowhere. Its input: see docs/benchmarks/j1.md.
+-- J1, running totals: an update per key of every batch, to nowhere. Its input and settings: docs/benchmarks/j1.md.
 
-SET 'execution.checkpointing.interval' = '1 s';
 SET 'execution.checkpointing.dir' = 'file:headpond-out/checkpoints';
 
 CREATE TABLE events (ts BIGINT, k BIGINT, v INT, name STRING)
