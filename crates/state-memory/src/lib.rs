@@ -3,8 +3,8 @@
 //! The fastest place for state that fits. Each state has one *shard* per key group, in one of two shapes, chosen by the state's
 //! [access pattern](headpond_state::AccessPattern):
 //!
-//! - **point**: a hash table of 4-byte slots that refer to entries packed into pages ([`point`]);
-//! - **ordered**: a tree of sorted leaves ([`ordered`]).
+//! - **point**: a hash table of 4-byte slots that refer to entries packed into pages (`point`);
+//! - **ordered**: a tree of sorted leaves (`ordered`).
 //!
 //! Both keep what a snapshot needs in small pieces behind `Arc`s: pages, leaves. The synchronous part of a snapshot clones one `Arc`
 //! per shard. The first write to a shard after it copies the shard's list of pieces, the first write to a piece copies that
