@@ -127,6 +127,23 @@ pub trait KeyedStateBackend: Debug + Send {
     /// [`Flow::Stop`]. To resume, scan again after the last key seen.
     fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()>;
 
+    /// Scans many ranges, best in ascending order of where they begin. `visit` gets each entry with its range's index;
+    /// [`Flow::Stop`] ends that range, and the next one follows.
+    ///
+    /// One by one unless a backend knows better; a batch's scans are worth telling together, since a store can walk
+    /// through them with one cursor.
+    fn scan_many(
+        &mut self,
+        state: StateId,
+        ranges: &[ScanRange<'_>],
+        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    ) -> Result<()> {
+        for (index, range) in ranges.iter().enumerate() {
+            self.scan(state, range, &mut |entry| visit(index, entry))?;
+        }
+        Ok(())
+    }
+
     /// Says that these keys will be read soon. A hint.
     fn prefetch(&mut self, _state: StateId, _keys: &KeyBatch) {}
 
