@@ -3,7 +3,7 @@
 use crate::batch::ChangeBatch;
 use crate::key::KeyedBatch;
 use crate::output::Output;
-use headpond_state::{Capabilities, KeyedStateBackend, MaxParallelism, Result};
+use headpond_state::{Capabilities, KeyedStateBackend, MaxParallelism, OperatorClock, Result};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -42,6 +42,8 @@ pub struct OperatorSetup<'a> {
     pub restored: &'a [Value],
     /// The operator's event time at the restored cut, `i64::MIN` for none.
     pub event_time_ms: i64,
+    /// The operator's clock, which the runtime moves on: what typed states are registered with.
+    pub clock: &'a Arc<OperatorClock>,
 }
 
 /// Whether a call has done its work.
@@ -93,6 +95,8 @@ pub struct OperatorContext<'a> {
     pub event_time_ms: i64,
     /// Processing time, milliseconds since the epoch: one per tick and worker.
     pub processing_time_ms: i64,
+    /// Whether the tick is a checkpoint's cut: what is held back must be given or be in the state when the tick ends.
+    pub cut: bool,
     /// The operator's counters.
     pub counters: &'a mut Counters,
 }

@@ -25,6 +25,7 @@ fn open(query: &str, state: &mut dyn KeyedStateBackend) -> Result<()> {
                 max_parallelism: MaxParallelism::DEFAULT,
                 restored: &[],
                 event_time_ms: i64::MIN,
+                clock: &Arc::new(OperatorClock::default()),
             })?;
         }
     }

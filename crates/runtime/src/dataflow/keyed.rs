@@ -165,6 +165,13 @@ enum Phase {
     MoreOfTime,
 }
 
+/// What all calls of a tick have in common.
+#[derive(Debug, Clone, Copy)]
+struct Moment {
+    now_ms: i64,
+    cut: bool,
+}
+
 /// An operator that has been opened, with what a restore brought.
 #[derive(Debug)]
 pub(super) struct Opened {
@@ -210,7 +217,10 @@ impl KeyedTask {
             self.state.apply_control(control)?;
             self.phase = Phase::Rows;
         }
-        let now_ms = self.state.clock.now_ms();
+        let at = Moment {
+            now_ms: self.state.clock.now_ms(),
+            cut: tick.control.as_ref().is_some_and(|control| control.cut.is_some()),
+        };
         if self.behind.iter().any(InFlight::is_congested) {
             io.activate_later();
             return Ok(Progress::More);
@@ -220,19 +230,19 @@ impl KeyedTask {
             match self.phase {
                 Phase::Fresh => unreachable!("left above"),
                 Phase::MoreOfRows => {
-                    if self.call(now_ms, |operator, cx| operator.resume(cx))? == Progress::Done {
+                    if self.call(at, |operator, cx| operator.resume(cx))? == Progress::Done {
                         self.phase = Phase::Rows;
                     }
                 }
                 Phase::MoreOfTime => {
-                    if self.call(now_ms, |operator, cx| operator.resume(cx))? == Progress::Done {
+                    if self.call(at, |operator, cx| operator.resume(cx))? == Progress::Done {
                         self.send(tick, io);
                         return self.finish(tick, io).map(|()| Progress::Done);
                     }
                 }
                 Phase::Rows if tick.row_count >= rows_per_call || (complete && tick.row_count > 0) => {
                     let (input, batch) = next_rows(tick, rows_per_call)?;
-                    if self.call(now_ms, |operator, cx| operator.process(input, &batch, cx))? == Progress::More {
+                    if self.call(at, |operator, cx| operator.process(input, &batch, cx))? == Progress::More {
                         self.phase = Phase::MoreOfRows;
                     }
                 }
@@ -240,9 +250,9 @@ impl KeyedTask {
                     for (input, watermark) in tick.watermarks.drain(..) {
                         self.event_time.observe(input, watermark);
                     }
-                    self.event_time.advance();
+                    self.state.clock.advance_event_time_to(self.event_time.advance());
                     self.phase = Phase::MoreOfTime;
-                    if self.call(now_ms, |operator, cx| operator.advance(cx))? == Progress::Done {
+                    if self.call(at, |operator, cx| operator.advance(cx))? == Progress::Done {
                         self.send(tick, io);
                         return self.finish(tick, io).map(|()| Progress::Done);
                     }
@@ -259,14 +269,15 @@ impl KeyedTask {
 
     fn call(
         &mut self,
-        now_ms: i64,
+        at: Moment,
         call: impl FnOnce(&mut dyn KeyedOperator, &mut OperatorContext<'_>) -> Result<Progress>,
     ) -> Result<Progress> {
         let mut cx = OperatorContext {
             state: self.state.backend.as_mut(),
             output: &mut self.output,
             event_time_ms: self.event_time.now_ms(),
-            processing_time_ms: now_ms,
+            processing_time_ms: at.now_ms,
+            cut: at.cut,
             counters: &mut self.counters,
         };
         call(self.operator.as_mut(), &mut cx)

@@ -175,6 +175,7 @@ fn open_keyed(
         details.iter().flat_map(|details| &details.counters).for_each(|(name, count)| counters.add(name, *count));
     }
     let of_operator: Vec<_> = details.into_iter().map(|details| details.operator).collect();
+    state.clock.advance_event_time_to(event_time_ms);
     let operator = factory
         .open(OperatorSetup {
             state: state.backend.as_mut(),
@@ -184,6 +185,7 @@ fn open_keyed(
             max_parallelism: plan.options.max_parallelism,
             restored: &of_operator,
             event_time_ms,
+            clock: &state.clock,
         })
         .map_err(located)?;
     check_registered(&state).map_err(located)?;

@@ -4,9 +4,9 @@ use super::function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
 use super::record::{read, records};
 use crate::key::KeyedBatch;
 use crate::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
+use headpond_state::Result;
 use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
 use headpond_state::typed::KeyContext;
-use headpond_state::{OperatorClock, Result};
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,10 +31,9 @@ impl<F> fmt::Debug for ProcessOperatorFactory<F> {
 
 impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F> {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
-        let clock = Arc::new(OperatorClock::default());
         let states = self.function.open(&mut RuntimeContext {
             backend: setup.state,
-            clock: &clock,
+            clock: setup.clock,
             key_schema: &KeySchema::of::<F::Key>(),
             subtask: setup.subtask,
             parallelism: setup.parallelism,
@@ -42,7 +41,6 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
         Ok(Box::new(ProcessOperator {
             function: self.function.clone(),
             states,
-            clock,
             collector: Collector::new(),
             pending: None,
         }))
@@ -53,8 +51,6 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
 struct ProcessOperator<F: KeyedProcessFunction> {
     function: Arc<F>,
     states: F::States,
-    /// What the states go by: the time the runtime gives, which stands still during a call.
-    clock: Arc<OperatorClock>,
     collector: Collector<F::Out>,
     /// The batch that a full output interrupted, and its next row.
     pending: Option<(KeyedBatch, usize)>,
@@ -69,7 +65,6 @@ impl<F: KeyedProcessFunction> fmt::Debug for ProcessOperator<F> {
 impl<F: KeyedProcessFunction> ProcessOperator<F> {
     /// Processes rows until the output is full; then gives the row to go on with.
     fn run(&mut self, batch: &KeyedBatch, first: usize, cx: &mut OperatorContext<'_>) -> Result<Option<usize>> {
-        self.clock.advance_to(cx.processing_time_ms);
         let records = records(batch.changes.rows())?;
         let group_len = batch.keys.max_parallelism().prefix_len();
         for row in first..batch.changes.num_rows() {

@@ -74,6 +74,7 @@ struct Open {
     encoder: KeyEncoder,
     operator: Box<dyn KeyedOperator>,
     state: Box<dyn KeyedStateBackend>,
+    clock: Arc<OperatorClock>,
 }
 
 impl<'g> Run<'g> {
@@ -83,12 +84,13 @@ impl<'g> Run<'g> {
         for (index, (_, node)) in graph.nodes().enumerate() {
             let NodeKind::Keyed { inputs, operator } = &node.kind else { continue };
             let backend = MemoryStateBackend::new();
+            let clock = Arc::new(OperatorClock::default());
             let params = KeyedBackendParams {
                 operator: node.id.clone(),
                 subtask: 0,
                 key_groups: KeyGroupRange { start: 0, end: max.get() },
                 max_parallelism: max,
-                clock: Arc::new(OperatorClock::default()),
+                clock: Arc::clone(&clock),
                 local_dir: std::env::temp_dir(),
             };
             let mut state = backend.open_keyed(params, &[])?;
@@ -102,8 +104,9 @@ impl<'g> Run<'g> {
                 max_parallelism: max,
                 restored: &[],
                 event_time_ms: i64::MIN,
+                clock: &clock,
             })?;
-            operators.insert(index, Open { encoder, operator, state });
+            operators.insert(index, Open { encoder, operator, state, clock });
         }
         Ok(Run { graph, operators, output: Vec::new(), counters: Counters::default() })
     }
@@ -186,11 +189,14 @@ impl<'g> Run<'g> {
         loop {
             let mut output = Output::default();
             let open = self.operators.get_mut(&index).expect("an open operator");
+            open.clock.advance_to(processing_time_ms);
+            open.clock.advance_event_time_to(event_time_ms);
             let mut cx = OperatorContext {
                 state: open.state.as_mut(),
                 output: &mut output,
                 event_time_ms,
                 processing_time_ms,
+                cut: false,
                 counters: &mut self.counters,
             };
             let progress = match f.take() {

@@ -65,7 +65,7 @@ impl Access {
 
     #[inline]
     pub(super) fn now_ms(&self) -> i64 {
-        self.clock.now_ms()
+        self.ttl.map_or(i64::MIN, |ttl| self.clock.now_in(ttl.domain))
     }
 
     /// Begins a call: makes the key's buffer hold the context's entry, or prefix, and drops what a failed call left in
