@@ -58,7 +58,7 @@ impl FlowBuilder<'_> {
             layout,
             overwrites,
             format: self.settings.format,
-            ttl: if window.is_some() { None } else { self.settings.ttl },
+            ttl: if window.is_some() { None } else { self.state_ttl(&aggregate.input) },
         };
         self.note_state(&id, &plan, window.as_ref());
         let description = describe(&plan, window.as_ref());

@@ -17,6 +17,7 @@ use datafusion_expr::utils::expr_to_columns;
 use datafusion_expr::{Expr, LogicalPlan};
 use headpond_runtime::source::ROW_WATERMARK_COLUMN;
 use headpond_runtime::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, OperatorId, Result};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -75,6 +76,11 @@ impl<'s> FlowBuilder<'s> {
         let id = OperatorId::new(format!("{}/{kind}/{ordinal}", self.ids.sink));
         *ordinal += 1;
         id
+    }
+
+    /// When the state that an operator keeps of `input` expires.
+    pub(super) fn state_ttl(&self, _input: &LogicalPlan) -> Option<TtlConfig> {
+        self.settings.ttl
     }
 
     /// The nodes of a query whose rows go nowhere.
