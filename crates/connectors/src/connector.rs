@@ -2,7 +2,7 @@
 
 use crate::options::{Options, declared};
 use crate::table::TableDescription;
-use crate::{blackhole, datagen, filesystem, options, print};
+use crate::{blackhole, datagen, filesystem, nexmark, options, print};
 use headpond_runtime::sink::Sink;
 use headpond_runtime::source::Source;
 use headpond_runtime::{Error, Result};
@@ -38,7 +38,8 @@ pub fn source(table: &TableDescription, projection: Option<&[usize]>) -> Result<
     match Options::new(table).word(&declared::CONNECTOR)? {
         "filesystem" => filesystem::source(table, projection),
         "datagen" => datagen::source(table, projection),
-        other => Err(cannot(table, other, "read", "filesystem, datagen")),
+        "nexmark" => nexmark::source(table, projection),
+        other => Err(cannot(table, other, "read", "filesystem, datagen, nexmark")),
     }
 }
 

@@ -8,13 +8,15 @@
 //! |---|---|---|
 //! | `filesystem` | files of CSV or JSON lines, compressed or not | files that appear at a checkpoint |
 //! | `datagen` | rows made from a seed | |
+//! | `nexmark` | the events of the Nexmark benchmark | |
 //! | [`print`](mod@print) | | lines on stdout |
 //! | [`blackhole`] | | nothing |
 //!
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
-//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, [`print`](mod@print),
-//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json` and `pace`.
+//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, `nexmark`,
+//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`,
+//! `row_splits` and `pace`.
 
 pub mod blackhole;
 mod column;
@@ -23,9 +25,11 @@ mod csv;
 mod datagen;
 mod filesystem;
 mod json;
+mod nexmark;
 pub mod options;
 mod pace;
 pub mod print;
+mod row_splits;
 pub mod table;
 mod values;
 

@@ -4,6 +4,7 @@ use super::generator::Generator;
 use crate::column::Column;
 use crate::options::{Options, declared};
 use crate::pace::Pace;
+use crate::row_splits::{RowSplits, Rows};
 use crate::table::TableDescription;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
@@ -11,7 +12,7 @@ use headpond_runtime::batch::arrow_error;
 use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// The splits of a bounded table, unless its options say another number.
@@ -24,18 +25,9 @@ const BATCH_ROWS: usize = 8_192;
 struct DatagenSource {
     schema: SchemaRef,
     generators: Vec<Generator>,
-    rows: Option<u64>,
-    splits: u64,
+    rows: RowSplits,
     rows_per_second: u64,
     seed: i64,
-}
-
-/// Which rows a split has: `first`, `first + step`, and so on.
-#[derive(Debug, Clone, Copy)]
-struct Rows {
-    first: u64,
-    step: u64,
-    count: Option<u64>,
 }
 
 /// Makes the rows of one split.
@@ -45,8 +37,6 @@ struct DatagenReader {
     generators: Vec<Generator>,
     columns: Vec<Column>,
     rows: Rows,
-    /// How many of them were made.
-    made: u64,
     pace: Pace,
     seed: i64,
 }
@@ -68,24 +58,14 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
     Ok(Arc::new(DatagenSource {
         schema,
         generators,
-        rows,
-        splits: options.int(&declared::SPLITS)?.map_or(default, i64::unsigned_abs),
+        rows: RowSplits {
+            rows,
+            splits: options.int(&declared::SPLITS)?.map_or(default, i64::unsigned_abs),
+            in_turn: false,
+        },
         rows_per_second: options.int(&declared::ROWS_PER_SECOND)?.map_or(1, i64::unsigned_abs),
         seed: options.int(&declared::SEED)?.unwrap_or(0),
     }))
-}
-
-impl DatagenSource {
-    /// A split's id and rows.
-    fn split(&self, index: u64) -> (String, Rows) {
-        let Some(rows) = self.rows else {
-            let rows = Rows { first: index, step: self.splits, count: None };
-            return (format!("rows-{index}-of-every-{}", self.splits), rows);
-        };
-        let bound = |index: u64| (u128::from(rows) * u128::from(index) / u128::from(self.splits)) as u64;
-        let (first, end) = (bound(index), bound(index + 1));
-        (format!("rows-{first}-to-{end}"), Rows { first, step: 1, count: Some(end - first) })
-    }
 }
 
 impl Source for DatagenSource {
@@ -94,24 +74,15 @@ impl Source for DatagenSource {
     }
 
     fn is_bounded(&self) -> bool {
-        self.rows.is_some()
+        self.rows.rows.is_some()
     }
 
     fn splits(&self) -> Result<Vec<SourceSplit>> {
-        let splits = (0..self.splits).map(|index| self.split(index));
-        let not_empty = splits.filter(|(_, rows)| rows.count != Some(0));
-        Ok(not_empty.map(|(id, _)| SourceSplit { id }).collect())
+        Ok(self.rows.splits())
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
-        let rows =
-            (0..self.splits).map(|index| self.split(index)).find(|(id, _)| *id == split.id).map(|(_, rows)| rows);
-        let changed = "the number of rows or splits was changed: change it back, or start anew with --restore none";
-        let rows = rows.ok_or_else(|| {
-            Error::incompatible(format!("the checkpoint has read the table in other splits, such as '{}'", split.id))
-                .with(Context::Option, declared::NUMBER_OF_ROWS.key)
-                .hint(changed)
-        })?;
+        let rows = self.rows.open(split, at, declared::NUMBER_OF_ROWS.key)?;
         // Earlier releases did not note it.
         let seed_before = at.and_then(|at| at.get("seed")?.as_i64()).unwrap_or(self.seed);
         if seed_before != self.seed {
@@ -121,21 +92,12 @@ impl Source for DatagenSource {
             .with(Context::Option, declared::SEED.key)
             .hint("change 'seed' back, or start anew with --restore none"));
         }
-        let made = match at {
-            None => 0,
-            Some(at) => at.get("rows").and_then(Value::as_u64).ok_or_else(|| {
-                Error::incompatible("the checkpoint's position is not one in made rows")
-                    .with(Context::Text, at)
-                    .hint(changed)
-            })?,
-        };
         let columns = self.schema.fields().iter().map(|field| Column::new(field.clone())).collect::<Result<_>>()?;
         Ok(Box::new(DatagenReader {
             schema: self.schema(),
             generators: self.generators.clone(),
             columns,
             rows,
-            made,
             pace: Pace::new(self.rows_per_second, reader.readers),
             seed: self.seed,
         }))
@@ -144,14 +106,12 @@ impl Source for DatagenSource {
 
 impl SplitReader for DatagenReader {
     fn next(&mut self, max_rows: usize) -> Result<Option<ReadBatch>> {
-        let left = self.rows.count.map_or(u64::MAX, |count| count.saturating_sub(self.made));
+        let left = self.rows.left();
         if left == 0 {
             return Ok(None);
         }
-        let wanted = max_rows.min(BATCH_ROWS).min(usize::try_from(left).unwrap_or(usize::MAX));
-        let count = self.pace.allow(wanted);
-        for ahead in 0..count as u64 {
-            let row = self.rows.first + (self.made + ahead) * self.rows.step;
+        let count = self.pace.allow(max_rows.min(BATCH_ROWS).min(left));
+        for row in self.rows.take(count) {
             for (generator, column) in self.generators.iter().zip(&mut self.columns) {
                 generator
                     .append(row, column)
@@ -159,10 +119,11 @@ impl SplitReader for DatagenReader {
             }
         }
         self.pace.given(count);
-        self.made += count as u64;
+        let mut position = self.rows.position();
+        position["seed"] = self.seed.into();
         let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
-        Ok(Some(ReadBatch { rows, position: json!({ "rows": self.made, "seed": self.seed }), skipped: 0 }))
+        Ok(Some(ReadBatch { rows, position, skipped: 0 }))
     }
 }

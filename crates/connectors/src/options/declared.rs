@@ -13,7 +13,7 @@ macro_rules! options {
 }
 
 options! {
-    CONNECTOR = "connector", ValueType::Word(&["filesystem", "datagen", "print", "blackhole"]), None,
+    CONNECTOR = "connector", ValueType::Word(&["filesystem", "datagen", "nexmark", "print", "blackhole"]), None,
         "What stands behind the table. Required.";
 
     PATH = "path", ValueType::Text, None,
@@ -60,7 +60,8 @@ options! {
     SEED = "seed", ValueType::Int(i64::MIN), Some("0"),
         "What the random values follow from. Equal seeds give equal rows.";
     SPLITS = "splits", ValueType::Int(1), None,
-        "The number of parts that readers share. Without it: 4 with `number-of-rows`, each a run of rows; else 1. \
+        "The number of parts that readers share. Without it: 4 for `datagen` with `number-of-rows`, each a run of \
+         rows; else 1. \
          It is part of a job's identity: a checkpoint is restored with the same number.";
     FIELD_KIND = "fields.<field>.kind", ValueType::Word(&["random", "sequence"]), Some("random"),
         "`random`, or `sequence`: start, start + 1, and so on; the table ends with the shortest sequence that has \
@@ -86,6 +87,24 @@ options! {
         "How much later each row's timestamp is than its predecessor's.";
     FIELD_MAX_PAST = "fields.<field>.max-past", ValueType::Duration, Some("0 ms"),
         "How much earlier than its turn a row's timestamp may be: how far rows are out of order.";
+
+    NEXMARK_EVENTS = "events.num", ValueType::Int(0), None,
+        "The number of events. Without it: no end.";
+    NEXMARK_RATE = "next-event.rate", ValueType::Int(1), Some("10000"),
+        "The number of events in a second of event time.";
+    NEXMARK_FIRST_RATE = "first-event.rate", ValueType::Int(1), None,
+        "The number of events in a second of event time at first, if it differs: between the two the rate swings in \
+         a sine curve of ten minutes.";
+    NEXMARK_BASE_TIME = "base-time", ValueType::Int(0), Some("1436918400000"),
+        "The time of the first event in milliseconds since the epoch.";
+    NEXMARK_PERSONS = "person.proportion", ValueType::Int(1), Some("1"),
+        "How many persons there are among `person.proportion` + `auction.proportion` + `bid.proportion` events.";
+    NEXMARK_AUCTIONS = "auction.proportion", ValueType::Int(1), Some("3"),
+        "How many auctions there are among them.";
+    NEXMARK_BIDS = "bid.proportion", ValueType::Int(1), Some("46"),
+        "How many bids there are among them.";
+    NEXMARK_DISORDER = "out-of-order-group-size", ValueType::Int(1), Some("1"),
+        "So many events at a time come in a mixed order; 1: all in order.";
 
     PRINT_IDENTIFIER = "print-identifier", ValueType::Text, None,
         "A text that every line begins with, before `> `.";
@@ -133,6 +152,24 @@ pub const DATAGEN: OptionGroup = OptionGroup {
     ],
 };
 
+/// The options of the connector `nexmark`.
+pub const NEXMARK: OptionGroup = OptionGroup {
+    name: "nexmark",
+    doc: "Makes the events of the Nexmark benchmark: persons, auctions and bids. The table has all or some of the           columns `event_type` (`INT`: 0 person, 1 auction, 2 bid), `person`, `auction` and `bid`, with the types           that `examples/nexmark/` declares. An event follows from its number alone.",
+    options: &[
+        NEXMARK_EVENTS,
+        NEXMARK_RATE,
+        NEXMARK_FIRST_RATE,
+        NEXMARK_BASE_TIME,
+        NEXMARK_PERSONS,
+        NEXMARK_AUCTIONS,
+        NEXMARK_BIDS,
+        NEXMARK_DISORDER,
+        SCAN_ROWS_PER_SECOND,
+        SPLITS,
+    ],
+};
+
 /// The options of the connector `print`.
 pub const PRINT: OptionGroup = OptionGroup {
     name: "print",
@@ -176,7 +213,7 @@ pub const JSON: OptionGroup = OptionGroup {
 };
 
 /// The connectors.
-pub const CONNECTORS: &[OptionGroup] = &[FILESYSTEM, DATAGEN, PRINT, BLACKHOLE];
+pub const CONNECTORS: &[OptionGroup] = &[FILESYSTEM, DATAGEN, NEXMARK, PRINT, BLACKHOLE];
 
 /// The formats of the connector `filesystem`.
 pub const FORMATS: &[OptionGroup] = &[CSV, JSON];

@@ -347,7 +347,7 @@ impl FlowBuilder<'_> {
             vec![format!("key: {key}"), format!("state `accumulators` ({}): {}", plan.format, plan.layout.schema)];
         lines.push(match (window, plan.ttl) {
             (Some(_), _) => "expiry: when a window closes".to_owned(),
-            (None, Some(ttl)) => format!("expiry: {} ms after the last write (table.exec.state.ttl)", ttl.ttl_ms),
+            (None, Some(ttl)) => format!("expiry: {} ms after the last write", ttl.ttl_ms),
             (None, None) if plan.key_columns == 0 => "expiry: never; there is one group".to_owned(),
             (None, None) => "expiry: never; unbounded: no window, no TTL".to_owned(),
         });

@@ -5,21 +5,22 @@
 //! projects.
 
 use super::error::planning_error;
-use super::session::{Session, TableScanned};
+use super::session::Session;
+use super::source::{Sources, projection, scanned};
 use super::table::Table;
-use crate::expression::{Compiler, ProjectionFactory, WindowCall, substitute, watermark_factory};
+use super::ttl::StateTtls;
+use crate::expression::{Compiler, ProjectionFactory, WindowCall, substitute};
 use crate::settings::JobSettings;
 use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema};
-use datafusion_expr::utils::expr_to_columns;
 use datafusion_expr::{Expr, LogicalPlan};
 use headpond_runtime::source::ROW_WATERMARK_COLUMN;
-use headpond_runtime::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, OperatorId, Result};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A node with what is still to be computed from its rows.
@@ -49,6 +50,8 @@ pub(super) struct FlowBuilder<'s> {
     pub(super) session: &'s Session,
     pub(super) settings: &'s JobSettings,
     pub(super) graph: &'s mut JobGraph,
+    sources: &'s Sources,
+    pub(super) ttls: StateTtls,
     /// Whether the next aggregate's updates overwrite the row of its key, so that nobody needs the old row.
     pub(super) overwrites: bool,
     /// What operators keep, for `EXPLAIN`.
@@ -65,9 +68,16 @@ struct OperatorIds {
 
 impl<'s> FlowBuilder<'s> {
     /// A builder of nodes whose ids begin with `sink`.
-    pub(super) fn new(session: &'s Session, settings: &'s JobSettings, graph: &'s mut JobGraph, sink: &str) -> Self {
+    pub(super) fn new(
+        session: &'s Session,
+        settings: &'s JobSettings,
+        graph: &'s mut JobGraph,
+        sources: &'s Sources,
+        ttls: StateTtls,
+        sink: &str,
+    ) -> Self {
         let ids = OperatorIds { sink: sink.to_owned(), ordinals: BTreeMap::new() };
-        FlowBuilder { session, settings, graph, overwrites: false, notes: BTreeMap::new(), ids }
+        FlowBuilder { session, settings, graph, sources, ttls, overwrites: false, notes: BTreeMap::new(), ids }
     }
 
     /// The id of the next operator of a kind.
@@ -79,8 +89,8 @@ impl<'s> FlowBuilder<'s> {
     }
 
     /// When the state that an operator keeps of `input` expires.
-    pub(super) fn state_ttl(&self, _input: &LogicalPlan) -> Option<TtlConfig> {
-        self.settings.ttl
+    pub(super) fn state_ttl(&self, input: &LogicalPlan) -> Option<TtlConfig> {
+        self.ttls.of(input)
     }
 
     /// The nodes of a query whose rows go nowhere.
@@ -94,10 +104,8 @@ impl<'s> FlowBuilder<'s> {
     pub(super) fn build(&mut self, plan: &LogicalPlan, row_watermark: bool) -> Result<Flow> {
         match plan {
             LogicalPlan::TableScan(scan) => {
-                let table = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<TableScanned>();
-                let table = table.ok_or_else(|| Error::internal("a scan reads something that is no table"))?;
-                let all: Vec<usize> = (0..table.0.schema.fields().len()).collect();
-                let flow = self.source(&table.0, scan.projection.as_ref().unwrap_or(&all), row_watermark)?;
+                let table = scanned(scan)?;
+                let flow = self.source(table, &projection(scan, table), row_watermark)?;
                 scan.filters.iter().try_fold(flow, |flow, filter| self.filter(flow, plan.schema(), filter))
             }
             LogicalPlan::SubqueryAlias(alias) => self.build(&alias.input, row_watermark),
@@ -114,48 +122,16 @@ impl<'s> FlowBuilder<'s> {
         }
     }
 
-    fn source(&mut self, table: &Arc<Table>, projection: &[usize], row_watermark: bool) -> Result<Flow> {
-        let mut needed = HashSet::new();
-        let mut need = |expr: &Expr| expr_to_columns(expr, &mut needed).map_err(planning_error);
-        for &column in projection {
-            need(&table.expressions[column])?;
-        }
-        if let Some(watermark) = &table.watermark {
-            need(&watermark.expression)?;
-            need(&watermark.time)?;
-        }
-        let mut physical: Vec<usize> =
-            needed.iter().filter_map(|column| table.physical.index_of(&column.name).ok()).collect();
-        physical.sort_unstable();
-        if physical.is_empty() {
-            // Rows are counted even where no column is asked for; one column tells how many there are.
-            physical.push(0);
-        }
-        let base = Arc::new(table.physical.project(&physical).map_err(headpond_runtime::batch::arrow_error)?);
-        let source = headpond_connectors::source(&table.description(&self.settings.time_zone), Some(&physical))
-            .map_err(|error| table.located(error))?;
-        let compiler = Compiler::new(&base, self.session.config_options())?;
-        let watermarks = match &table.watermark {
-            Some(watermark) => Some(watermark_factory(&table.name, &compiler, &watermark.expression)?),
-            None => None,
-        };
-        let row_watermark = row_watermark && watermarks.is_some();
-        let schema = if row_watermark { with_row_watermark(&base) } else { Arc::clone(&base) };
-        let bounded = source.is_bounded();
-        let node = Node {
-            id: self.next_id("source"),
-            description: format!("read {} from table {}", names(&base), table.name),
-            schema,
-            kind: NodeKind::Source(SourceNode { source, watermarks, row_watermark }),
-        };
+    fn source(&mut self, table: &Table, projection: &[usize], row_watermark: bool) -> Result<Flow> {
+        let source = self.sources.of(table)?.clone();
         Ok(Flow {
-            node: self.graph.add(node),
-            base,
-            row_watermark,
+            node: source.node,
+            base: source.base,
+            row_watermark: row_watermark && table.watermark.is_some(),
             columns: projection.iter().map(|&column| table.expressions[column].clone()).collect(),
             filter: None,
             changing: false,
-            bounded,
+            bounded: source.bounded,
             event_time: table.watermark.as_ref().map(|watermark| watermark.time.clone()),
         })
     }
@@ -206,7 +182,10 @@ impl<'s> FlowBuilder<'s> {
         let event_time = event_time.map(|index| column(base.field(index).name()));
         let same_columns = base.fields() == flow.base.fields()
             && columns.iter().zip(base.fields()).all(|(expr, field)| *expr == column(field.name()));
-        let node = if same_columns && flow.filter.is_none() { flow.node } else { self.calc(&flow, columns, &base)? };
+        // A node's hidden column is dropped where nobody asked for it.
+        let given = self.graph.node(flow.node).schema.fields().len();
+        let as_it_is = same_columns && given == base.fields().len() + usize::from(flow.row_watermark);
+        let node = if as_it_is && flow.filter.is_none() { flow.node } else { self.calc(&flow, columns, &base)? };
         let columns = base.fields().iter().map(|field| column(field.name())).collect();
         Ok(Flow { node, base, columns, filter: None, event_time, ..flow })
     }
@@ -264,10 +243,6 @@ pub(super) fn is_windowed(expr: &Expr) -> bool {
 pub(super) fn with_row_watermark(schema: &Schema) -> SchemaRef {
     let hidden = Arc::new(Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false));
     Arc::new(Schema::new(schema.fields().iter().cloned().chain([hidden]).collect::<Vec<_>>()))
-}
-
-fn names(schema: &Schema) -> String {
-    schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn describe(filter: Option<&Expr>, columns: &[Expr]) -> String {

@@ -2,11 +2,12 @@
 
 use super::flow::{Flow, FlowBuilder};
 use super::query::{optimize, plan_query};
+use super::session::Session;
 use super::table::Table;
 use super::types::is_assignable;
 use crate::expression::Compiler;
 use crate::position::At;
-use crate::script::{Insert, type_name};
+use crate::script::{Insert, SourceQuery, type_name};
 use arrow_schema::{DataType, Field};
 use datafusion_common::ScalarValue;
 use datafusion_expr::{Expr, LogicalPlan, lit};
@@ -15,18 +16,47 @@ use headpond_runtime::{Node, NodeKind};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
+/// An insert whose query is planned.
+#[derive(Debug)]
+pub(super) struct PlannedInsert<'s> {
+    insert: &'s Insert,
+    table: Arc<Table>,
+    /// The query's plan.
+    pub(super) plan: LogicalPlan,
+    /// For each column of the query, the column of the table that it fills.
+    targets: Vec<usize>,
+}
+
+impl<'s> PlannedInsert<'s> {
+    /// Plans an insert's query and checks its columns against the table's.
+    pub(super) fn of(insert: &'s Insert, session: &Session) -> Result<Self> {
+        let table = session.table(&insert.table).at(insert.table_position)?;
+        let plan = plan_query(&insert.query, session, true)?;
+        let plan = optimize(plan, session).at(insert.query.position)?;
+        let targets = targets(insert, &table, &plan)?;
+        Ok(PlannedInsert { insert, table, plan, targets })
+    }
+
+    /// The query as it is written.
+    pub(super) fn query(&self) -> &SourceQuery {
+        &self.insert.query
+    }
+
+    /// The name of the table that is filled.
+    pub(super) fn table_name(&self) -> &str {
+        &self.insert.table
+    }
+}
+
 impl FlowBuilder<'_> {
     /// The nodes of an insert.
-    pub(super) fn insert(&mut self, insert: &Insert, name: &str) -> Result<()> {
-        let table = self.session.table(&insert.table).at(insert.table_position)?;
-        let plan = plan_query(&insert.query, self.session, true)?;
-        let plan = optimize(plan, self.session).at(insert.query.position)?;
-        let targets = targets(insert, &table, &plan)?;
+    pub(super) fn insert(&mut self, planned: &PlannedInsert<'_>, name: &str) -> Result<()> {
+        let PlannedInsert { insert, table, plan, targets } = planned;
         let key = table.primary_key.iter().map(|column| targets.iter().position(|target| target == column));
         let key = key.collect::<Option<Vec<_>>>();
-        self.overwrites = key.is_some_and(|key| !key.is_empty() && is_grouped_by(&plan, key));
-        let flow = self.build(&plan, false).at(insert.query.position)?;
-        let flow = self.fitted(flow, &table, &targets, &plan).at(insert.query.position)?;
+        self.overwrites = key.is_some_and(|key| !key.is_empty() && is_grouped_by(plan, key));
+        let flow = self.build(plan, false).at(insert.query.position)?;
+        let flow = self.fitted(flow, table, targets, plan).at(insert.query.position)?;
         let input = SinkInput { insert: name.to_owned(), changelog: flow.changing, bounded: flow.bounded };
         let sink = headpond_connectors::sink(&table.description(&self.settings.time_zone), &input)
             .map_err(|error| table.located(error))?;

@@ -12,7 +12,9 @@ mod insert;
 mod query;
 mod rewrite;
 mod session;
+mod source;
 mod table;
+mod ttl;
 mod tumble;
 mod types;
 
@@ -26,12 +28,15 @@ use flow::FlowBuilder;
 use headpond_config::{Config, Origin, options};
 use headpond_runtime::{JobGraph, Node, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
+use insert::PlannedInsert;
 use query::{optimize, plan_query};
 use session::Session;
+use source::{Reads, Sources};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use table::Table;
+use ttl::StateTtls;
 
 /// A job, ready to run.
 #[derive(Debug)]
@@ -63,8 +68,14 @@ impl PlannedJob {
 /// for what Headpond does not know; either names file, line, column and statement.
 pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
     let mut planner = Planner::new(script, config)?;
+    let mut inserts = Vec::new();
     for statement in &script.statements {
-        planner.statement(statement).map_err(|error| located(error, script, statement))?;
+        let planned = planner.statement(statement).map_err(|error| located(error, script, statement))?;
+        inserts.extend(planned.map(|planned| (statement, planned)));
+    }
+    planner.sources(inserts.iter().map(|(_, planned)| planned))?;
+    for (statement, planned) in &inserts {
+        planner.insert(planned).map_err(|error| located(error, script, statement))?;
     }
     planner.finish()
 }
@@ -77,6 +88,7 @@ struct Planner {
     session: Session,
     settings: JobSettings,
     job: PlannedJob,
+    sources: Sources,
     /// How many inserts each table has had: a second one into the same table has ids of its own.
     inserts: BTreeMap<String, usize>,
 }
@@ -100,61 +112,94 @@ impl Planner {
         let name = config.get(&options::PIPELINE_NAME).or(stem).unwrap_or_else(|| "job".to_owned());
         let warnings = config.warnings().iter().map(ToString::to_string).collect();
         let job = PlannedJob { name, graph: JobGraph::new(), config, shown, warnings, notes: BTreeMap::new() };
-        Ok(Planner { session: Session::new(&settings.time_zone), settings, job, inserts: BTreeMap::new() })
+        Ok(Planner {
+            session: Session::new(&settings.time_zone),
+            settings,
+            job,
+            sources: Sources::default(),
+            inserts: BTreeMap::new(),
+        })
     }
 
-    fn statement(&mut self, statement: &Statement) -> Result<()> {
+    /// Takes a statement; gives the insert that it is, planned.
+    fn statement<'s>(&mut self, statement: &'s Statement) -> Result<Option<PlannedInsert<'s>>> {
         match &statement.kind {
-            StatementKind::Set { .. } | StatementKind::Show { .. } | StatementKind::Reset { .. } => Ok(()),
+            StatementKind::Set { .. } | StatementKind::Show { .. } | StatementKind::Reset { .. } => {}
             StatementKind::CreateTable(definition) => {
                 if self.session.has(&definition.name) {
-                    return if definition.if_not_exists { Ok(()) } else { Err(exists(&definition.name)) };
+                    return if definition.if_not_exists { Ok(None) } else { Err(exists(&definition.name)) };
                 }
                 let table = Table::plan(definition, &self.session)?;
                 headpond_connectors::check(&table.description(&self.settings.time_zone))
                     .map_err(|error| table.located(error))?;
                 self.session.add_table(Arc::new(table));
-                Ok(())
             }
             StatementKind::CreateView { name, columns, query } => {
                 if self.session.has(name) {
                     return Err(exists(name));
                 }
                 let plan = renamed(plan_query(query, &self.session, !columns.is_empty())?, columns)?;
-                self.session.add_view(name, plan);
-                Ok(())
+                self.session.add_view(name, plan, &query.hints);
             }
-            StatementKind::Insert(insert) => self.insert(insert),
-            StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert),
-            StatementKind::Explain(Explained::Query(query)) => self.explain_query(query),
+            StatementKind::Insert(insert) => return PlannedInsert::of(insert, &self.session).map(Some),
+            StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert)?,
+            StatementKind::Explain(Explained::Query(query)) => self.explain_query(query)?,
         }
+        Ok(None)
     }
 
-    fn insert(&mut self, insert: &Insert) -> Result<()> {
-        let number = self.inserts.entry(insert.table.clone()).or_insert(0);
+    /// Adds the sources of all that the inserts read.
+    fn sources<'p, 's: 'p>(&mut self, inserts: impl Iterator<Item = &'p PlannedInsert<'s>>) -> Result<()> {
+        let mut reads = Reads::default();
+        for insert in inserts {
+            reads.add(&insert.plan)?;
+        }
+        self.sources = Sources::build(&reads, &self.session, &self.settings, &mut self.job.graph)?;
+        Ok(())
+    }
+
+    fn insert(&mut self, planned: &PlannedInsert<'_>) -> Result<()> {
+        let table = planned.table_name();
+        let number = self.inserts.entry(table.to_owned()).or_insert(0);
         *number += 1;
-        let name = if *number == 1 { insert.table.clone() } else { format!("{}-{number}", insert.table) };
-        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut self.job.graph, &name);
-        builder.insert(insert, &name)?;
+        let name = if *number == 1 { table.to_owned() } else { format!("{table}-{number}") };
+        let ttls = StateTtls::new(self.settings.ttl, planned.query(), &self.session)?;
+        let (session, settings) = (&self.session, &self.settings);
+        let mut builder = FlowBuilder::new(session, settings, &mut self.job.graph, &self.sources, ttls, &name);
+        builder.insert(planned, &name)?;
+        builder.ttls.check_followed(planned.query())?;
         let notes = std::mem::take(&mut builder.notes);
         self.job.notes.extend(notes);
         Ok(())
     }
 
     fn explain_insert(&mut self, insert: &Insert) -> Result<()> {
-        let mut graph = JobGraph::new();
-        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &insert.table);
-        builder.insert(insert, &insert.table)?;
-        let notes = std::mem::take(&mut builder.notes);
-        self.job.shown.push(explain::explain(&graph, &notes));
-        Ok(())
+        let planned = PlannedInsert::of(insert, &self.session)?;
+        let name = planned.table_name();
+        self.explained(&planned.plan, planned.query(), name, |builder| builder.insert(&planned, name))
     }
 
     fn explain_query(&mut self, query: &SourceQuery) -> Result<()> {
         let plan = optimize(plan_query(query, &self.session, true)?, &self.session).at(query.position)?;
+        self.explained(&plan, query, "query", |builder| builder.query(&plan).at(query.position))
+    }
+
+    /// Shows the nodes that `build` adds for a plan.
+    fn explained(
+        &mut self,
+        plan: &LogicalPlan,
+        query: &SourceQuery,
+        name: &str,
+        build: impl FnOnce(&mut FlowBuilder<'_>) -> Result<()>,
+    ) -> Result<()> {
         let mut graph = JobGraph::new();
-        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, "query");
-        builder.query(&plan).at(query.position)?;
+        let mut reads = Reads::default();
+        reads.add(plan)?;
+        let sources = Sources::build(&reads, &self.session, &self.settings, &mut graph)?;
+        let ttls = StateTtls::new(self.settings.ttl, query, &self.session)?;
+        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &sources, ttls, name);
+        build(&mut builder)?;
+        builder.ttls.check_followed(query)?;
         let notes = std::mem::take(&mut builder.notes);
         self.job.shown.push(explain::explain(&graph, &notes));
         Ok(())

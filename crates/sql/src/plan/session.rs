@@ -4,7 +4,7 @@ use super::table::Table;
 use super::tumble::TumblePlanner;
 use crate::expression::Functions;
 use crate::nearest::{listed, nearest};
-use crate::script::parse_type_text;
+use crate::script::{StateTtlHint, parse_type_text};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, Result, TableReference};
@@ -21,6 +21,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Session {
     tables: BTreeMap<String, Named>,
+    hints: Vec<StateTtlHint>,
     functions: Functions,
     options: Arc<ConfigOptions>,
     relation_planners: Vec<Arc<dyn RelationPlanner>>,
@@ -43,6 +44,7 @@ impl Session {
         options.sql_parser.collect_spans = true;
         Session {
             tables: BTreeMap::new(),
+            hints: Vec::new(),
             functions: Functions::new(&options),
             options: Arc::new(options),
             relation_planners: vec![Arc::new(TumblePlanner)],
@@ -74,8 +76,15 @@ impl Session {
     }
 
     /// Adds a view.
-    pub(crate) fn add_view(&mut self, name: &str, plan: LogicalPlan) {
+    /// Its hints hold in every query over it.
+    pub(crate) fn add_view(&mut self, name: &str, plan: LogicalPlan, hints: &[StateTtlHint]) {
+        self.hints.extend_from_slice(hints);
         self.tables.insert(name.to_owned(), Named::View(Arc::new(plan)));
+    }
+
+    /// The hints of all views.
+    pub(crate) fn hints(&self) -> &[StateTtlHint] {
+        &self.hints
     }
 
     /// Whether there is a table or view of this name.

@@ -8,6 +8,7 @@
 
 mod create_table;
 mod data_type;
+mod hint;
 mod scan;
 mod setting;
 mod statement;
@@ -16,6 +17,7 @@ mod tokens;
 pub use create_table::{CreateTable, TableColumn, TableOption, Watermark};
 
 pub(crate) use data_type::{parse_type_text, type_name};
+pub(crate) use hint::StateTtlHint;
 
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::ast::Query;
@@ -109,6 +111,7 @@ pub struct SourceQuery {
     /// Where it begins.
     pub position: Position,
     pub(crate) tokens: Vec<TokenWithSpan>,
+    pub(crate) hints: Vec<StateTtlHint>,
 }
 
 /// Parses the text of a SQL file; `file` is for messages.

@@ -1,6 +1,7 @@
 //! Statements other than settings.
 
 use super::create_table::parse_create_table;
+use super::hint::hints;
 use super::scan::Piece;
 use super::setting::{parse_reset, parse_set};
 use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
@@ -128,7 +129,7 @@ fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Positi
 fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<SourceQuery> {
     let position = position(parser);
     let query = parser.parse_query().map_err(syntax_error)?;
-    Ok(SourceQuery { query, position, tokens: tokens.to_vec() })
+    Ok(SourceQuery { query, position, tokens: tokens.to_vec(), hints: hints(tokens)? })
 }
 
 /// Parses a name of one part.

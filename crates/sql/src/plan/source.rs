@@ -1,0 +1,144 @@
+//! Sources: a table is read once, however many queries read it.
+//!
+//! Before any query becomes nodes, all plans of the job are looked through for the columns they need of each table
+//! ([`Reads`]); each table gets one source node with all of them ([`Sources`]), and every scan is a choice of its columns.
+
+use super::error::planning_error;
+use super::session::{Session, TableScanned};
+use super::table::Table;
+use crate::expression::{Compiler, watermark_factory};
+use crate::settings::JobSettings;
+use arrow_schema::{Schema, SchemaRef};
+use datafusion_common::tree_node::TreeNodeRecursion;
+use datafusion_expr::utils::expr_to_columns;
+use datafusion_expr::{Expr, LogicalPlan, TableScan};
+use headpond_runtime::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use headpond_state::{Error, OperatorId, Result};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+
+/// What plans read: the physical columns of each table.
+#[derive(Debug, Default)]
+pub(super) struct Reads(BTreeMap<String, (Arc<Table>, BTreeSet<usize>)>);
+
+impl Reads {
+    /// Adds what a plan reads.
+    pub(super) fn add(&mut self, plan: &LogicalPlan) -> Result<()> {
+        let mut failure = None;
+        plan.apply_with_subqueries(|node| {
+            if let LogicalPlan::TableScan(scan) = node
+                && let Err(error) = self.scan(scan)
+            {
+                failure = Some(error);
+                return Ok(TreeNodeRecursion::Stop);
+            }
+            Ok(TreeNodeRecursion::Continue)
+        })
+        .map_err(planning_error)?;
+        failure.map_or(Ok(()), Err)
+    }
+
+    fn scan(&mut self, scan: &TableScan) -> Result<()> {
+        let table = scanned(scan)?;
+        let needed = physical(table, &projection(scan, table))?;
+        self.0.entry(table.name.clone()).or_insert_with(|| (Arc::clone(table), BTreeSet::new())).1.extend(needed);
+        Ok(())
+    }
+}
+
+/// The table that a scan reads.
+pub(super) fn scanned(scan: &TableScan) -> Result<&Arc<Table>> {
+    let table = (scan.source.as_ref() as &dyn std::any::Any).downcast_ref::<TableScanned>();
+    table.map(|table| &table.0).ok_or_else(|| Error::internal("a scan reads something that is no table"))
+}
+
+/// The columns that a scan gives.
+pub(super) fn projection(scan: &TableScan, table: &Table) -> Vec<usize> {
+    scan.projection.clone().unwrap_or_else(|| (0..table.schema.fields().len()).collect())
+}
+
+/// The physical columns from which columns and event time of a table are computed.
+fn physical(table: &Table, columns: &[usize]) -> Result<Vec<usize>> {
+    let mut needed = HashSet::new();
+    let mut need = |expr: &Expr| expr_to_columns(expr, &mut needed).map_err(planning_error);
+    for &column in columns {
+        need(&table.expressions[column])?;
+    }
+    if let Some(watermark) = &table.watermark {
+        need(&watermark.expression)?;
+        need(&watermark.time)?;
+    }
+    Ok(needed.iter().filter_map(|column| table.physical.index_of(&column.name).ok()).collect())
+}
+
+/// The source nodes of a job, by table.
+#[derive(Debug, Default)]
+pub(super) struct Sources(BTreeMap<String, SharedSource>);
+
+/// A source that all scans of its table share.
+#[derive(Debug, Clone)]
+pub(super) struct SharedSource {
+    /// Its node. With event time the node has the hidden column of row watermarks behind the others.
+    pub(super) node: NodeId,
+    /// The node's columns, without the hidden one.
+    pub(super) base: SchemaRef,
+    /// Whether the rows end.
+    pub(super) bounded: bool,
+}
+
+impl Sources {
+    /// Adds a source node for each table that is read.
+    pub(super) fn build(
+        reads: &Reads,
+        session: &Session,
+        settings: &JobSettings,
+        graph: &mut JobGraph,
+    ) -> Result<Self> {
+        let mut sources = BTreeMap::new();
+        for (name, (table, columns)) in &reads.0 {
+            let mut columns: Vec<usize> = columns.iter().copied().collect();
+            if columns.is_empty() {
+                // Rows are counted even where no column is asked for; one column tells how many there are.
+                columns.push(0);
+            }
+            sources.insert(name.clone(), source(table, &columns, session, settings, graph)?);
+        }
+        Ok(Sources(sources))
+    }
+
+    /// The source of a table.
+    pub(super) fn of(&self, table: &Table) -> Result<&SharedSource> {
+        self.0.get(&table.name).ok_or_else(|| Error::internal(format!("table {} has no source", table.name)))
+    }
+}
+
+fn source(
+    table: &Table,
+    columns: &[usize],
+    session: &Session,
+    settings: &JobSettings,
+    graph: &mut JobGraph,
+) -> Result<SharedSource> {
+    let base = Arc::new(table.physical.project(columns).map_err(headpond_runtime::batch::arrow_error)?);
+    let source = headpond_connectors::source(&table.description(&settings.time_zone), Some(columns))
+        .map_err(|error| table.located(error))?;
+    let compiler = Compiler::new(&base, session.config_options())?;
+    let watermarks = match &table.watermark {
+        Some(watermark) => Some(watermark_factory(&table.name, &compiler, &watermark.expression)?),
+        None => None,
+    };
+    let row_watermark = watermarks.is_some();
+    let schema = if row_watermark { super::flow::with_row_watermark(&base) } else { Arc::clone(&base) };
+    let bounded = source.is_bounded();
+    let node = graph.add(Node {
+        id: OperatorId::new(format!("{}/source/0", table.name)),
+        description: format!("read {} from table {}", names(&base), table.name),
+        schema,
+        kind: NodeKind::Source(SourceNode { source, watermarks, row_watermark }),
+    });
+    Ok(SharedSource { node, base, bounded })
+}
+
+fn names(schema: &Schema) -> String {
+    schema.fields().iter().map(|field| field.name().as_str()).collect::<Vec<_>>().join(", ")
+}
