@@ -9,7 +9,7 @@ use crate::control::{Control, Cut, Report, ReportBody};
 use crate::graph::NodeId;
 use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
-use crate::message::{Message, Messages, Watermark};
+use crate::message::{Message, Messages};
 use crate::metrics::OperatorFigures;
 use crate::operator::{Counters, KeyedOperator, OperatorContext, Progress};
 use crate::output::{MAIN_PORT, Output};
@@ -149,7 +149,8 @@ pub(super) struct KeyedTask {
     /// The exchanges that take the output.
     behind: Vec<InFlight>,
     phase: Phase,
-    sent_watermark_ms: i64,
+    /// The watermark last sent, and whether the output was idle then.
+    sent_watermark: (i64, bool),
     /// The wake-up that worker 0 knows of.
     reported_wake_ms: Option<i64>,
     figures_at: Option<Instant>,
@@ -212,7 +213,7 @@ impl KeyedTask {
             ports,
             behind,
             phase: Phase::Fresh,
-            sent_watermark_ms: i64::MIN,
+            sent_watermark: (i64::MIN, false),
             reported_wake_ms: None,
             figures_at: None,
             rows_per_call,
@@ -305,17 +306,8 @@ impl KeyedTask {
 
     fn finish(&mut self, tick: &mut Tick, io: &mut TaskIo<'_>) -> Result<()> {
         self.phase = Phase::Fresh;
-        let watermark_ms = self.operator.output_watermark_ms(self.event_time.now_ms());
-        if watermark_ms > self.sent_watermark_ms {
-            self.sent_watermark_ms = watermark_ms;
-            for output in 0..self.ports.len() {
-                let mut messages = Messages::default();
-                for to in 0..self.plan.options.parallelism {
-                    messages.push(Message::Watermark(Watermark { from: self.worker, to, time_ms: watermark_ms }));
-                }
-                io.give(tick, output, messages);
-            }
-        }
+        self.send_watermark(tick, self.event_time.before_end_ms(), io);
+        self.send_watermark(tick, self.event_time.now_ms(), io);
         // Worker 0 has forgotten a wake-up that this tick or one before it was.
         self.reported_wake_ms = self.reported_wake_ms.filter(|at_ms| *at_ms > self.state.clock.now_ms());
         let cut = tick.control.as_ref().and_then(|control| control.cut);
@@ -332,6 +324,18 @@ impl KeyedTask {
         }
         self.publish_figures(cut.is_some());
         Ok(())
+    }
+
+    fn send_watermark(&mut self, tick: &Tick, event_time_ms: i64, io: &mut TaskIo<'_>) {
+        let (sent_ms, _) = self.sent_watermark;
+        let watermark = (self.operator.output_watermark_ms(event_time_ms).max(sent_ms), self.event_time.is_idle());
+        if watermark != self.sent_watermark {
+            self.sent_watermark = watermark;
+            let peers = self.plan.options.parallelism;
+            for output in 0..self.ports.len() {
+                io.give(tick, output, Messages::watermark(self.worker, peers, watermark.0, watermark.1));
+            }
+        }
     }
 
     fn publish_figures(&mut self, now: bool) {
