@@ -42,7 +42,9 @@ pub struct OperatorSetup<'a> {
     pub restored: &'a [Value],
     /// The operator's event time at the restored cut, `i64::MIN` for none.
     pub event_time_ms: i64,
-    /// The operator's clock, which the runtime moves on: what typed states are registered with.
+    /// The operator's clock, which the runtime moves on: what typed states are registered with. Its processing time is the
+    /// tick's; its event time is that before the tick until the tick is done, and never `i64::MAX`: timers find the state
+    /// that they were set for.
     pub clock: &'a Arc<OperatorClock>,
 }
 

@@ -74,6 +74,14 @@ impl TaskState {
         TaskState { backend, clock, uploads, awaiting: BTreeMap::new() }
     }
 
+    /// Moves on the event time by which state expires: when a tick is done, so that its timers find what was there before it.
+    /// The end of all input, at MAX, lets nothing expire.
+    pub(super) fn advance_event_time_to(&self, event_time_ms: i64) {
+        if event_time_ms != i64::MAX {
+            self.clock.advance_event_time_to(event_time_ms);
+        }
+    }
+
     pub(super) fn apply_control(&mut self, control: &Control) -> Result<()> {
         self.clock.advance_to(control.now_ms);
         for id in &control.completed {
@@ -262,7 +270,7 @@ impl KeyedTask {
                     for (input, watermark) in tick.watermarks.drain(..) {
                         self.event_time.observe(input, watermark);
                     }
-                    self.state.clock.advance_event_time_to(self.event_time.advance());
+                    self.event_time.advance();
                     self.phase = Phase::MoreOfTime;
                     if self.call(at, |operator, cx| operator.advance(cx))? == Progress::Done {
                         self.send(tick, io);
@@ -306,6 +314,7 @@ impl KeyedTask {
 
     fn finish(&mut self, tick: &mut Tick, io: &mut TaskIo<'_>) -> Result<()> {
         self.phase = Phase::Fresh;
+        self.state.advance_event_time_to(self.event_time.now_ms());
         self.send_watermark(tick, self.event_time.before_end_ms(), io);
         self.send_watermark(tick, self.event_time.now_ms(), io);
         // Worker 0 has forgotten a wake-up that this tick or one before it was.

@@ -168,7 +168,7 @@ fn open_keyed(
         details.iter().flat_map(|details| &details.counters).for_each(|(name, count)| counters.add(name, *count));
     }
     let of_operator: Vec<_> = details.into_iter().map(|details| details.operator).collect();
-    state.clock.advance_event_time_to(event_time_ms);
+    state.advance_event_time_to(event_time_ms);
     let operator = factory
         .open(OperatorSetup {
             state: state.backend.as_mut(),
