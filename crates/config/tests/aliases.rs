@@ -91,11 +91,3 @@ fn options_without_effect_are_accepted_with_a_warning() {
     assert!(set("execution.runtime-mode", "STREAMING").warnings().is_empty());
     assert!(Config::default().warnings().is_empty());
 }
-
-#[test]
-fn idle_sources_are_said_to_be_not_detected_yet() {
-    set("table.exec.source.idle-timeout", "0 s");
-    let error = Config::default().define("table.exec.source.idle-timeout=10 s").unwrap_err();
-    assert_eq!(error.kind(), ConfigErrorKind::Unsupported);
-    assert!(error.to_string().contains("not yet detected"), "{error}");
-}

@@ -49,6 +49,8 @@ pub(crate) enum ReportBody {
     Ready(bool),
     /// A source has given its last row.
     Ended,
+    /// A keyed operator wants a tick at this processing time, in milliseconds, or at none.
+    WakeAt(Option<i64>),
     /// A participant's part of a checkpoint, as JSON (what is inside depends on the node's kind).
     Part { checkpoint: u64, json: String },
     /// A participant could not give its part.

@@ -1,18 +1,22 @@
 //! When ticks open, when a checkpoint is cut, when the job ends: worker 0's decisions, without I/O.
 //!
 //! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control messages. It
-//! opens a tick only for a reason: a source has rows, a checkpoint is due, someone must be told of a commit, or the job ends.
+//! opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a processing time that has come,
+//! someone must be told of a commit, or the job ends.
 
 use crate::control::{Control, Cut, ReportBody};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
+
+/// The longest the coordinator sleeps because of a processing time, in milliseconds: the machine's clock may be set meanwhile.
+const LONGEST_WAIT_MS: i64 = 60_000;
 
 /// How the coordinator paces a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
     /// The most ticks that may be unfinished.
     pub(crate) ticks_in_flight: u64,
-    /// The least time between two ticks that read.
+    /// The least time between two ticks that read or wake.
     pub(crate) tick_interval: Duration,
     /// The time between the cuts of two checkpoints; `None`: no periodic checkpoints.
     pub(crate) checkpoint_interval: Option<Duration>,
@@ -53,9 +57,12 @@ pub(crate) struct Coordinator {
     pace: Pace,
     participants: BTreeSet<(usize, usize)>,
     sources: BTreeMap<(usize, usize), Source>,
+    /// The processing times, in milliseconds, at which operators want a tick.
+    wakes_ms: BTreeMap<(usize, usize), i64>,
     next_tick: u64,
     oldest_unfinished: u64,
-    read_at: Option<Instant>,
+    /// When the last tick opened that read or woke.
+    paced_at: Option<Instant>,
     next_checkpoint: u64,
     checkpoint_due: Option<Instant>,
     pending: Option<PendingParts>,
@@ -84,9 +91,10 @@ impl Coordinator {
             pace,
             participants,
             sources: sources.into_iter().map(|source| (source, Source::default())).collect(),
+            wakes_ms: BTreeMap::new(),
             next_tick: 0,
             oldest_unfinished: 0,
-            read_at: None,
+            paced_at: None,
             next_checkpoint,
             checkpoint_due: pace.checkpoint_interval.filter(|_| pace.persist).map(|interval| now + interval),
             pending: None,
@@ -130,6 +138,14 @@ impl Coordinator {
                 if let Some(source) = self.sources.get_mut(&(node, worker)) {
                     *source = Source { ready: false, ended: true };
                 }
+                Step::None
+            }
+            ReportBody::WakeAt(None) => {
+                self.wakes_ms.remove(&(node, worker));
+                Step::None
+            }
+            ReportBody::WakeAt(Some(at_ms)) => {
+                self.wakes_ms.insert((node, worker), at_ms);
                 Step::None
             }
             ReportBody::Part { checkpoint, json } => self.part(node, worker, checkpoint, json),
@@ -205,12 +221,15 @@ impl Coordinator {
         } else {
             None
         };
-        let ready = self.sources.values().any(|source| source.ready) && !stopping;
-        let reads = ready && self.read_at.is_none_or(|at| now >= at + self.pace.tick_interval);
+        let waiting = self.sources.values().any(|source| source.ready) || self.next_wake_ms() <= now_ms;
+        let paced = self.paced_at.is_none_or(|at| now >= at + self.pace.tick_interval);
+        let goes_on = waiting && paced && !stopping;
         let told = !self.completed.is_empty() || !self.aborted.is_empty();
-        if cut.is_none() && !reads && !told {
+        if cut.is_none() && !goes_on && !told {
             return None;
         }
+        // Whoever is woken by this tick says so anew if that was not enough.
+        self.wakes_ms.retain(|_, at_ms| *at_ms > now_ms);
         if let Some(cut) = cut {
             self.next_checkpoint += 1;
             self.pending = Some(PendingParts {
@@ -221,8 +240,8 @@ impl Coordinator {
                 committing: false,
             });
         }
-        if reads {
-            self.read_at = Some(now);
+        if goes_on {
+            self.paced_at = Some(now);
         }
         self.next_tick += 1;
         Some(Control {
@@ -234,18 +253,27 @@ impl Coordinator {
         })
     }
 
+    /// The earliest processing time at which an operator wants a tick.
+    fn next_wake_ms(&self) -> i64 {
+        self.wakes_ms.values().copied().min().unwrap_or(i64::MAX)
+    }
+
     /// When the coordinator wants to be asked again, if nothing happens before.
-    pub(crate) fn wake_at(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn wake_at(&self, now: Instant, now_ms: i64) -> Option<Instant> {
         if self.over {
             return None;
         }
         let due = self.checkpoint_due.filter(|_| self.pending.is_none() && !self.last_cut_sent);
         let timeout = self.pending.as_ref().filter(|pending| !pending.committing);
         let timeout = timeout.map(|pending| pending.begun + self.pace.checkpoint_timeout);
-        let reads = self.sources.values().any(|source| source.ready);
-        let reads = self.read_at.filter(|_| reads).map(|at| at + self.pace.tick_interval);
+        let paced = self.paced_at.map_or(now, |at| at + self.pace.tick_interval);
+        let reads = self.sources.values().any(|source| source.ready).then_some(paced);
+        let wakes = (!self.wakes_ms.is_empty() && !self.last_cut_sent).then(|| {
+            let wait_ms = self.next_wake_ms().saturating_sub(now_ms).clamp(0, LONGEST_WAIT_MS);
+            paced.max(now + Duration::from_millis(wait_ms.unsigned_abs()))
+        });
         // A time that has passed waits for something else (a tick to finish), which wakes the coordinator anyway.
-        [due, timeout, reads].into_iter().flatten().filter(|at| *at > now).min()
+        [due, timeout, reads, wakes].into_iter().flatten().filter(|at| *at > now).min()
     }
 }
 

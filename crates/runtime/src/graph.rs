@@ -1,10 +1,12 @@
 //! The job graph: what runs, before it runs. Every worker builds the same dataflow from it.
 
 use crate::operator::{BatchFunctionFactory, KeyedOperatorFactory};
+use crate::output::MAIN_PORT;
 use crate::sink::Sink;
 use crate::source::{Source, WatermarkFactory};
 use arrow_schema::SchemaRef;
 use headpond_state::OperatorId;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -27,11 +29,25 @@ impl JobGraph {
     /// Adds a node behind all those it reads from.
     ///
     /// # Panics
-    /// If the node reads from a node that is not in the graph: node ids of another graph.
+    /// If the node reads from a node that is not in the graph (node ids of another graph), or is a side output of a node that
+    /// has none.
     pub fn add(&mut self, node: Node) -> NodeId {
         assert!(node.kind.inputs().iter().all(|input| input.0 < self.nodes.len()), "inputs come before their readers");
+        if let NodeKind::SideOutput { input, port } = &node.kind {
+            let keyed = matches!(self.nodes[input.0].kind, NodeKind::Keyed { .. });
+            assert!(keyed && *port != MAIN_PORT, "side outputs are those of keyed nodes, beside the main one");
+        }
         self.nodes.push(node);
         NodeId(self.nodes.len() - 1)
+    }
+
+    /// The ports of a node that side outputs read.
+    pub(crate) fn side_ports(&self, of: NodeId) -> BTreeSet<usize> {
+        let ports = self.nodes.iter().filter_map(|node| match node.kind {
+            NodeKind::SideOutput { input, port } if input == of => Some(port),
+            _ => None,
+        });
+        ports.collect()
     }
 
     /// The nodes in topological order.
@@ -85,6 +101,14 @@ pub enum NodeKind {
         /// The operator.
         operator: Arc<dyn KeyedOperatorFactory>,
     },
+    /// The rows that a keyed node gives [to a port](crate::output::Output::give_to) beside its main output, such as
+    /// those that came too late. Whoever reads the keyed node itself sees its main output only; watermarks go to all.
+    SideOutput {
+        /// Whose rows: a keyed node.
+        input: NodeId,
+        /// Which of them; not the [main port](crate::output::MAIN_PORT).
+        port: usize,
+    },
     /// Writes rows.
     Sink {
         /// Whose rows.
@@ -121,7 +145,9 @@ impl NodeKind {
     pub fn inputs(&self) -> Vec<NodeId> {
         match self {
             NodeKind::Source(_) => Vec::new(),
-            NodeKind::Map { input, .. } | NodeKind::Sink { input, .. } => vec![*input],
+            NodeKind::Map { input, .. } | NodeKind::SideOutput { input, .. } | NodeKind::Sink { input, .. } => {
+                vec![*input]
+            }
             NodeKind::Union { inputs } => inputs.clone(),
             NodeKind::Keyed { inputs, .. } => inputs.iter().map(|input| input.node).collect(),
         }
@@ -135,6 +161,7 @@ impl fmt::Debug for NodeKind {
             NodeKind::Map { input, .. } => write!(f, "Map({input:?})"),
             NodeKind::Union { inputs } => write!(f, "Union({inputs:?})"),
             NodeKind::Keyed { inputs, operator } => write!(f, "Keyed({inputs:?}, {operator:?})"),
+            NodeKind::SideOutput { input, port } => write!(f, "SideOutput({input:?}, {port})"),
             NodeKind::Sink { input, sink, .. } => write!(f, "Sink({input:?}, {sink:?})"),
         }
     }

@@ -50,6 +50,9 @@ pub struct JobOptions {
     pub rows_per_tick: usize,
     /// The most ticks that may be unfinished before sources pause.
     pub ticks_in_flight: u64,
+    /// How long a source may have nothing to read on a worker before event time goes on without it, until it has rows again;
+    /// `None`: event time waits. A source's watermark strategy may [say otherwise](crate::source::WatermarkStrategy::idle_timeout).
+    pub source_idle_timeout: Option<Duration>,
     /// Serializes what travels between the workers of the process, as between processes. For tests.
     pub serialized_channels: bool,
 }
@@ -69,6 +72,7 @@ impl JobOptions {
             tick_interval: Duration::from_millis(5),
             rows_per_tick: 131_072,
             ticks_in_flight: 3,
+            source_idle_timeout: None,
             serialized_channels: false,
         }
     }

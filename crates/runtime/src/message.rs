@@ -30,12 +30,14 @@ pub(crate) enum Message {
     Damaged(String),
 }
 
-/// A promise by the sender: no more rows before `time_ms`, late ones excepted.
+/// A promise by the sender: no more rows before `time_ms`, late ones excepted. With [`MAX`](i64::MAX) it has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Watermark {
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) time_ms: i64,
+    /// Whether the sender has had no rows for so long that event time goes on without it.
+    pub(crate) idle: bool,
 }
 
 impl Message {
@@ -59,6 +61,12 @@ pub(crate) struct Messages {
 impl Messages {
     pub(crate) fn one(message: Message) -> Self {
         Messages { messages: vec![message], encoded: OnceCell::new() }
+    }
+
+    /// The watermark of worker `from` for each of the `peers` workers.
+    pub(crate) fn watermark(from: usize, peers: usize, time_ms: i64, idle: bool) -> Self {
+        let messages = (0..peers).map(|to| Message::Watermark(Watermark { from, to, time_ms, idle }));
+        Messages { messages: messages.collect(), encoded: OnceCell::new() }
     }
 
     pub(crate) fn push(&mut self, message: Message) {
@@ -215,6 +223,7 @@ fn encode(message: &Message, out: &mut Vec<u8>) {
             out.extend_from_slice(&(watermark.from as u64).to_le_bytes());
             out.extend_from_slice(&(watermark.to as u64).to_le_bytes());
             out.extend_from_slice(&watermark.time_ms.to_le_bytes());
+            out.push(watermark.idle.into());
             Ok(())
         }
         Message::Damaged(text) => {
@@ -263,6 +272,7 @@ fn decode(tag: u8, rest: &mut &[u8]) -> Result<Message> {
             from: u64::from_le_bytes(take_array(rest)?) as usize,
             to: u64::from_le_bytes(take_array(rest)?) as usize,
             time_ms: i64::from_le_bytes(take_array(rest)?),
+            idle: u8::from_le_bytes(take_array(rest)?) != 0,
         }),
         DAMAGED => Message::Damaged(String::from_utf8_lossy(take_part(rest)?).into_owned()),
         other => return Err(Error::corrupt(format!("a message from another worker has the unknown tag {other}"))),

@@ -42,7 +42,9 @@ pub struct OperatorSetup<'a> {
     pub restored: &'a [Value],
     /// The operator's event time at the restored cut, `i64::MIN` for none.
     pub event_time_ms: i64,
-    /// The operator's clock, which the runtime moves on: what typed states are registered with.
+    /// The operator's clock, which the runtime moves on: what typed states are registered with. Its processing time is the
+    /// tick's; its event time is that before the tick until the tick is done, and never `i64::MAX`: timers find the state
+    /// that they were set for.
     pub clock: &'a Arc<OperatorClock>,
 }
 
@@ -72,6 +74,15 @@ pub trait KeyedOperator: Debug + Send {
     /// whatever is still buffered to the state.
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress>;
 
+    /// The processing time at which the operator wants a tick even though nothing arrives: a processing-time timer's, a
+    /// window's, that of rows held back. In milliseconds since the epoch; `None` for no such time. Asked after each
+    /// activation, so it should be at hand. A tick whose processing time is no earlier follows, and the operator does in
+    /// [`advance`](Self::advance) what is due at [`OperatorContext::processing_time_ms`]. No tick follows a wish to stop,
+    /// nor the [end of the input](OperatorContext::end_of_input).
+    fn wake_at_ms(&self) -> Option<i64> {
+        None
+    }
+
     /// The watermark of the output, given the operator's event time.
     fn output_watermark_ms(&self, event_time_ms: i64) -> i64 {
         event_time_ms
@@ -97,6 +108,9 @@ pub struct OperatorContext<'a> {
     pub processing_time_ms: i64,
     /// Whether the tick is a checkpoint's cut: what is held back must be given or be in the state when the tick ends.
     pub cut: bool,
+    /// Whether all input has ended and no tick follows this one: what waits for processing time to pass is given in
+    /// [`KeyedOperator::advance`], whatever the time. Event time is `i64::MAX` then.
+    pub end_of_input: bool,
     /// The operator's counters.
     pub counters: &'a mut Counters,
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use timely::scheduling::activate::SyncActivator;
 
 /// Rows a reader is asked for at once.
@@ -24,6 +24,8 @@ pub(crate) enum FromReader {
     SplitEnded(usize),
     /// All splits have ended.
     Ended,
+    /// There have been no rows for as long as the time-out.
+    Idle,
     /// Reading failed; nothing follows.
     Failed(Error),
 }
@@ -45,11 +47,13 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Starts reading the assigned splits one after another, waking the worker by `activator`.
+    /// Starts reading the assigned splits one after another, waking the worker by `activator`. Says that it is idle when for
+    /// `idle_timeout` there was nothing to read.
     pub(crate) fn start(
         source: Arc<dyn Source>,
         assignments: Vec<Assignment>,
         context: ReaderContext,
+        idle_timeout: Option<Duration>,
         activator: SyncActivator,
     ) -> Result<Self> {
         let (sender, receiver) = bounded(BATCHES_AHEAD);
@@ -57,9 +61,12 @@ impl Reader {
         let outlet = Outlet { sender, stop: stop.clone(), activator };
         let thread = std::thread::Builder::new()
             .name(format!("reader-{}", context.subtask))
-            .spawn(move || match read_all(source.as_ref(), assignments, &context, &outlet) {
-                Ok(()) => outlet.send(FromReader::Ended),
-                Err(error) => outlet.send(FromReader::Failed(error)),
+            .spawn(move || {
+                let idleness = Idleness { timeout: idle_timeout, waiting_since: None, told: false };
+                match read_all(source.as_ref(), assignments, &context, idleness, &outlet) {
+                    Ok(()) => outlet.send(FromReader::Ended),
+                    Err(error) => outlet.send(FromReader::Failed(error)),
+                }
             })
             .map_err(|error| Error::exhausted("a reader thread cannot be started").because(error))?;
         Ok(Reader { receiver: Some(receiver), stop, thread: Some(thread) })
@@ -114,7 +121,37 @@ impl Outlet {
     }
 }
 
-fn read_all(source: &dyn Source, assignments: Vec<Assignment>, context: &ReaderContext, outlet: &Outlet) -> Result<()> {
+/// Whether a reader has waited for rows too long. Time in which it reads, or waits for its worker, does not count: a source
+/// that catches up is not idle.
+#[derive(Debug)]
+struct Idleness {
+    timeout: Option<Duration>,
+    /// Since when there has been nothing to read.
+    waiting_since: Option<Instant>,
+    told: bool,
+}
+
+impl Idleness {
+    fn has_rows(&mut self) {
+        (self.waiting_since, self.told) = (None, false);
+    }
+
+    /// There is nothing to read. True when that is news by now.
+    fn waits(&mut self) -> bool {
+        let waiting_since = *self.waiting_since.get_or_insert_with(Instant::now);
+        let begins = !self.told && self.timeout.is_some_and(|timeout| waiting_since.elapsed() >= timeout);
+        self.told |= begins;
+        begins
+    }
+}
+
+fn read_all(
+    source: &dyn Source,
+    assignments: Vec<Assignment>,
+    context: &ReaderContext,
+    mut idleness: Idleness,
+    outlet: &Outlet,
+) -> Result<()> {
     for Assignment { index, split, position } in assignments {
         let in_split = |error: Error| match error.place(Context::Path) {
             Some(_) => error,
@@ -126,7 +163,10 @@ fn read_all(source: &dyn Source, assignments: Vec<Assignment>, context: &ReaderC
                 return Ok(());
             }
             if batch.rows.num_rows() > 0 || batch.skipped > 0 {
+                idleness.has_rows();
                 outlet.send(FromReader::Batch(index, batch));
+            } else if idleness.waits() {
+                outlet.send(FromReader::Idle);
             }
         }
         outlet.send(FromReader::SplitEnded(index));

@@ -115,7 +115,7 @@ fn is_stateful(kind: &NodeKind) -> bool {
     match kind {
         NodeKind::Keyed { .. } => true,
         NodeKind::Sink { sink, .. } => sink.is_stateful(),
-        NodeKind::Source(_) | NodeKind::Map { .. } | NodeKind::Union { .. } => false,
+        NodeKind::Source(_) | NodeKind::Map { .. } | NodeKind::Union { .. } | NodeKind::SideOutput { .. } => false,
     }
 }
 

@@ -10,6 +10,7 @@ use headpond_state::Result;
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A source of rows. A third party's source implements this and [`SplitReader`].
 ///
@@ -83,6 +84,12 @@ pub struct ReadBatch {
 pub trait WatermarkStrategy: Debug + Send {
     /// For each row the watermark (milliseconds since the epoch) that holds once it was seen; NULL where the row says nothing.
     fn watermarks(&mut self, rows: &RecordBatch) -> Result<Int64Array>;
+
+    /// How long the source may have nothing to read on a worker before event time goes on without it, until it has rows
+    /// again. `None`: as the [job](crate::job::JobOptions::source_idle_timeout) says.
+    fn idle_timeout(&self) -> Option<Duration> {
+        None
+    }
 }
 
 /// Makes a [`WatermarkStrategy`] for a worker.
@@ -91,5 +98,6 @@ pub type WatermarkFactory = Arc<dyn Fn() -> Result<Box<dyn WatermarkStrategy>> +
 /// The hidden last column of a source's rows when [`SourceNode::row_watermark`](crate::graph::SourceNode::row_watermark) is
 /// set: `Int64`, the watermark of the row's split just before the row, in milliseconds (`i64::MIN` for none yet). A
 /// row is late for a window whose last millisecond it is not beyond; judged by the row's place in its split, lateness
-/// does not depend on timing.
+/// does not depend on timing. Event time before the tick is never beyond it, unless the source was idle: the later of the
+/// two counts then.
 pub const ROW_WATERMARK_COLUMN: &str = "$row_watermark";

@@ -5,7 +5,6 @@ mod support;
 use headpond_runtime::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 use support::*;
 
 #[test]
@@ -68,17 +67,8 @@ fn a_stopped_job_takes_a_checkpoint_and_closes_no_window() {
     let dir = tempfile::tempdir().expect("a directory");
     let sink = Collected::default();
     let endless = Numbers { unbounded: true, ..Numbers::new(1, 10_000, 10) };
-    let control = JobControl::new();
-    let metrics = Arc::new(JobMetrics::default());
-    let job = Job::prepare(totals(endless, Some(4000), &sink), checkpointed(dir.path(), 2)).expect("prepared");
-    let ending = std::thread::scope(|scope| {
-        let running = scope.spawn(|| job.run(control.clone(), metrics.clone()));
-        while metrics.rows_read() < 10_000 {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        control.stop();
-        running.join().expect("no panic")
-    });
+    let graph = totals(endless, Some(4000), &sink);
+    let ending = run_until(graph, checkpointed(dir.path(), 2), |metrics| metrics.rows_read() == 10_000);
     assert_eq!(ending.expect("the job stops"), Ending::Stopped);
     assert_eq!(sink.changes().len(), 20, "two of three windows have closed");
     run(totals(Numbers::new(1, 10_000, 10), Some(4000), &sink), checkpointed(dir.path(), 1)).expect("the job runs");

@@ -556,12 +556,3 @@ fn a_function_that_fails_is_named_by_its_operator() {
     let error = env.execute("refusal").expect_err("the function refuses");
     assert_eq!((error.message(), error.place(Place::Operator)), ("13 is not welcome", Some("door")));
 }
-
-#[test]
-fn an_expiry_by_event_time_is_refused_by_name() {
-    let env = environment(1);
-    let ttl = Some(TtlConfig { domain: TimeDomain::EventTime, ..TtlConfig::new(1000) });
-    env.from_collection([1_i64]).key_by(|n| *n).process(Totals { ttl }).sink_to(CollectSink::new());
-    let error = env.execute("expiry").expect_err("there is no event time");
-    assert_eq!((error.kind(), error.place(Place::State)), (ErrorKind::Unsupported, Some("totals")));
-}

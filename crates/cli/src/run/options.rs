@@ -21,6 +21,7 @@ pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Res
     job.max_parallelism = MaxParallelism::new(config.get(&options::MAX_PARALLELISM))?;
     job.tick_interval = config.get(&options::TICK_INTERVAL);
     job.rows_per_tick = config.get(&options::TICK_MAX_ROWS);
+    job.source_idle_timeout = Some(config.get(&options::SOURCE_IDLE_TIMEOUT)).filter(|timeout| !timeout.is_zero());
     job.restore = match config.get(&options::RESTORE) {
         options::Restore::Latest => Restore::Latest,
         options::Restore::None => Restore::None,

@@ -33,6 +33,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "headpond-sql", level: 5, must_not_know: &[ENGINES, BACKENDS] },
     Layer { name: "headpond-cli", level: 6, must_not_know: &[] },
     Layer { name: "headpond-bench", level: 6, must_not_know: &[] },
+    Layer { name: "headpond-example-sessionize", level: 6, must_not_know: &[SQL[0], SQL[1]] },
 ];
 
 fn layer_of(name: &str) -> &'static Layer {

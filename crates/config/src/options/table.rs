@@ -21,16 +21,13 @@ options! {
         "The time zone in which `TIMESTAMP_LTZ` is read from and shown as text without a zone: `UTC`, or a name such as \
          `America/New_York`. Flink takes the machine's zone; Headpond gives the same result everywhere.",
     );
-    /// How long a silent split holds back the watermark.
+    /// How long a silent source holds back event time.
     SOURCE_IDLE_TIMEOUT: Duration = ConfigOption::new(
         "table.exec.source.idle-timeout",
         "0 ms",
-        "How long a silent source split holds back the watermark; 0 is for ever.",
-    )
-    .support(Support::Only(
-        &["0 ms"],
-        "idle sources are not yet detected: a source without rows holds event time back until it has some or ends",
-    ));
+        "How long a source that has nothing to read on a worker holds back event time; 0 is for ever. Event time then \
+         goes on without it, until it has rows again.",
+    );
     /// Whether changes are gathered before they are emitted.
     MINI_BATCH_ENABLED: bool = ConfigOption::new(
         "table.exec.mini-batch.enabled",

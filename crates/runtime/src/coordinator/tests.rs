@@ -131,3 +131,61 @@ fn without_persistence_no_checkpoint_is_due_but_the_end_is_still_a_cut() {
     let cut = coordinator.poll(now, 0, false).and_then(|control| control.cut).expect("the end is a cut");
     assert!(cut.last && !cut.persist);
 }
+
+fn wakes(coordinator: &mut Coordinator, at_ms: Option<i64>) {
+    assert!(matches!(coordinator.report(1, 0, ReportBody::WakeAt(at_ms)), Step::None));
+}
+
+#[test]
+fn a_processing_time_opens_one_tick_when_it_has_come() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
+    wakes(&mut coordinator, Some(1050));
+    assert!(coordinator.poll(now, 1000, false).is_none());
+    assert_eq!(coordinator.wake_at(now, 1000), Some(now + Duration::from_millis(50)));
+    let due = now + Duration::from_millis(50);
+    assert_eq!(coordinator.poll(due, 1050, false).map(|control| (control.now_ms, control.cut)), Some((1050, None)));
+    assert!(coordinator.poll(due + Duration::from_secs(1), 2050, false).is_none(), "it has been woken");
+    assert_eq!(coordinator.wake_at(due, 1050), None);
+}
+
+#[test]
+fn a_processing_time_that_no_one_waits_for_any_more_opens_no_tick() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
+    wakes(&mut coordinator, Some(1050));
+    wakes(&mut coordinator, None);
+    assert!(coordinator.poll(now + Duration::from_secs(1), 2000, false).is_none());
+    assert_eq!(coordinator.wake_at(now, 1000), None);
+}
+
+#[test]
+fn processing_times_close_to_each_other_share_a_tick() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
+    wakes(&mut coordinator, Some(1000));
+    coordinator.poll(now, 1000, false).expect("it is due");
+    wakes(&mut coordinator, Some(1001));
+    let next = now + Duration::from_millis(1);
+    assert!(coordinator.poll(next, 1001, false).is_none(), "not so soon");
+    assert_eq!(coordinator.wake_at(next, 1001), Some(now + Duration::from_millis(5)));
+    assert!(coordinator.poll(now + Duration::from_millis(5), 1005, false).is_some());
+}
+
+#[test]
+fn no_processing_time_opens_a_tick_before_the_ticks_in_flight_are_done_or_after_a_wish_to_stop() {
+    let now = Instant::now();
+    let mut coordinator = coordinator(Pace { checkpoint_interval: None, tick_interval: Duration::ZERO, ..pace() }, now);
+    for at_ms in [1000, 1001] {
+        wakes(&mut coordinator, Some(at_ms));
+        coordinator.poll(now, at_ms, false).expect("it is due");
+    }
+    wakes(&mut coordinator, Some(1002));
+    assert!(coordinator.poll(now, 1002, false).is_none(), "two ticks are unfinished");
+    coordinator.finished_before(2);
+    let last = coordinator.poll(now, 1002, true).and_then(|control| control.cut).expect("stopping takes a checkpoint");
+    assert!(last.last && !last.end_of_input);
+    wakes(&mut coordinator, Some(1003));
+    assert!(coordinator.poll(now, 1003, true).is_none());
+    assert_eq!(coordinator.wake_at(now, 2000), Some(now + Duration::from_secs(60)), "the last checkpoint's time-out");
+}

@@ -89,7 +89,7 @@ impl<'scope> Loops<'scope> {
                 }
                 if decider.coordinator.is_over() {
                     capability = None;
-                } else if let Some(at) = decider.coordinator.wake_at(Instant::now()) {
+                } else if let Some(at) = decider.wake_at() {
                     activator.activate_after(at.saturating_duration_since(Instant::now()));
                 }
             }
@@ -105,6 +105,8 @@ struct Decider {
     committer: Committer,
     outcomes: Outcomes<Outcome>,
     failures: u32,
+    /// Processing time, in milliseconds: the machine's clock, but never back.
+    now_ms: i64,
 }
 
 impl Decider {
@@ -133,7 +135,7 @@ impl Decider {
             plan.first_checkpoint,
             Instant::now(),
         );
-        Decider { committer: Committer::new(plan.clone()), plan, coordinator, outcomes, failures: 0 }
+        Decider { committer: Committer::new(plan.clone()), plan, coordinator, outcomes, failures: 0, now_ms: i64::MIN }
     }
 
     fn decide(&mut self, arrived: Vec<Report>, mut send: impl FnMut(u64, Control)) -> Result<()> {
@@ -172,7 +174,7 @@ impl Decider {
         }
         let stopping = self.plan.shared.control.is_stopping();
         let tick = self.coordinator.next_tick();
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        let now_ms = self.now_ms();
         if let Some(control) = self.coordinator.poll(now, now_ms, stopping) {
             self.plan.shared.metrics.add_tick();
             if let Some(cut) = control.cut {
@@ -181,6 +183,17 @@ impl Decider {
             send(tick, control);
         }
         Ok(())
+    }
+
+    fn wake_at(&mut self) -> Option<Instant> {
+        let now_ms = self.now_ms();
+        self.coordinator.wake_at(Instant::now(), now_ms)
+    }
+
+    fn now_ms(&mut self) -> i64 {
+        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
+        self.now_ms = self.now_ms.max(now_ms);
+        self.now_ms
     }
 
     fn give_up(&mut self, cut: Cut, error: Error, now: Instant) -> Result<()> {

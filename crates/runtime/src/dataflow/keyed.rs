@@ -6,12 +6,13 @@ use super::task::{Task, TaskIo};
 use super::ticks::{Tick, Ticks};
 use crate::batch::{ChangeBatch, arrow_error};
 use crate::control::{Control, Cut, Report, ReportBody};
+use crate::graph::NodeId;
 use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
-use crate::message::{Message, Messages, Watermark};
+use crate::message::{Message, Messages};
 use crate::metrics::OperatorFigures;
 use crate::operator::{Counters, KeyedOperator, OperatorContext, Progress};
-use crate::output::Output;
+use crate::output::{MAIN_PORT, Output};
 use crate::uploads::{Outcomes, Upload};
 use arrow_array::UInt8Array;
 use headpond_checkpoint::manifest::SubtaskState;
@@ -71,6 +72,14 @@ impl TaskState {
         uploads: Outcomes<Upload>,
     ) -> Self {
         TaskState { backend, clock, uploads, awaiting: BTreeMap::new() }
+    }
+
+    /// Moves on the event time by which state expires: when a tick is done, so that its timers find what was there before it.
+    /// The end of all input, at MAX, lets nothing expire.
+    pub(super) fn advance_event_time_to(&self, event_time_ms: i64) {
+        if event_time_ms != i64::MAX {
+            self.clock.advance_event_time_to(event_time_ms);
+        }
     }
 
     pub(super) fn apply_control(&mut self, control: &Control) -> Result<()> {
@@ -143,10 +152,15 @@ pub(super) struct KeyedTask {
     event_time: EventTime,
     counters: Counters,
     output: Output,
+    /// The ports that are read, in the order of the outputs.
+    ports: Vec<usize>,
     /// The exchanges that take the output.
     behind: Vec<InFlight>,
     phase: Phase,
-    sent_watermark_ms: i64,
+    /// The watermark last sent, and whether the output was idle then.
+    sent_watermark: (i64, bool),
+    /// The wake-up that worker 0 knows of.
+    reported_wake_ms: Option<i64>,
     figures_at: Option<Instant>,
     /// The rows the operator gets in one call.
     rows_per_call: usize,
@@ -170,6 +184,7 @@ enum Phase {
 struct Moment {
     now_ms: i64,
     cut: bool,
+    end_of_input: bool,
 }
 
 /// An operator that has been opened, with what a restore brought.
@@ -185,9 +200,10 @@ pub(super) struct Opened {
 impl KeyedTask {
     pub(super) fn new(plan: Arc<Plan>, node: usize, worker: usize, opened: Opened) -> Self {
         let Opened { operator, state, inputs, event_time_ms, counters } = opened;
-        let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
+        let id = plan.graph.node(NodeId(node)).id.clone();
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
+        let ports = std::iter::once(MAIN_PORT).chain(plan.graph.side_ports(NodeId(node))).collect();
         let rows_per_call = match plan.options.backend.capabilities().prefers_sorted_batches {
             true => plan.options.rows_per_tick,
             false => plan.options.rows_per_tick.min(UNSORTED_ROWS_PER_CALL),
@@ -202,9 +218,11 @@ impl KeyedTask {
             event_time: EventTime::new(inputs, peers, event_time_ms),
             counters,
             output: Output::default(),
+            ports,
             behind,
             phase: Phase::Fresh,
-            sent_watermark_ms: i64::MIN,
+            sent_watermark: (i64::MIN, false),
+            reported_wake_ms: None,
             figures_at: None,
             rows_per_call,
         }
@@ -217,9 +235,11 @@ impl KeyedTask {
             self.state.apply_control(control)?;
             self.phase = Phase::Rows;
         }
+        let cut = tick.control.as_ref().and_then(|control| control.cut);
         let at = Moment {
             now_ms: self.state.clock.now_ms(),
-            cut: tick.control.as_ref().is_some_and(|control| control.cut.is_some()),
+            cut: cut.is_some(),
+            end_of_input: cut.is_some_and(|cut| cut.end_of_input),
         };
         if self.behind.iter().any(InFlight::is_congested) {
             io.activate_later();
@@ -250,7 +270,7 @@ impl KeyedTask {
                     for (input, watermark) in tick.watermarks.drain(..) {
                         self.event_time.observe(input, watermark);
                     }
-                    self.state.clock.advance_event_time_to(self.event_time.advance());
+                    self.event_time.advance();
                     self.phase = Phase::MoreOfTime;
                     if self.call(at, |operator, cx| operator.advance(cx))? == Progress::Done {
                         self.send(tick, io);
@@ -278,28 +298,27 @@ impl KeyedTask {
             event_time_ms: self.event_time.now_ms(),
             processing_time_ms: at.now_ms,
             cut: at.cut,
+            end_of_input: at.end_of_input,
             counters: &mut self.counters,
         };
         call(self.operator.as_mut(), &mut cx)
     }
 
     fn send(&mut self, tick: &Tick, io: &mut TaskIo<'_>) {
-        for batch in self.output.drain() {
-            io.give(tick, Messages::one(Message::Rows(batch)));
+        for (port, batch) in self.output.drain_ports() {
+            if let Some(output) = self.ports.iter().position(|read| *read == port) {
+                io.give(tick, output, Messages::one(Message::Rows(batch)));
+            }
         }
     }
 
     fn finish(&mut self, tick: &mut Tick, io: &mut TaskIo<'_>) -> Result<()> {
         self.phase = Phase::Fresh;
-        let watermark_ms = self.operator.output_watermark_ms(self.event_time.now_ms());
-        if watermark_ms > self.sent_watermark_ms {
-            self.sent_watermark_ms = watermark_ms;
-            let mut messages = Messages::default();
-            for to in 0..self.plan.options.parallelism {
-                messages.push(Message::Watermark(Watermark { from: self.worker, to, time_ms: watermark_ms }));
-            }
-            io.give(tick, messages);
-        }
+        self.state.advance_event_time_to(self.event_time.now_ms());
+        self.send_watermark(tick, self.event_time.before_end_ms(), io);
+        self.send_watermark(tick, self.event_time.now_ms(), io);
+        // Worker 0 has forgotten a wake-up that this tick or one before it was.
+        self.reported_wake_ms = self.reported_wake_ms.filter(|at_ms| *at_ms > self.state.clock.now_ms());
         let cut = tick.control.as_ref().and_then(|control| control.cut);
         if let Some(cut) = cut {
             let details = TaskDetails {
@@ -314,6 +333,18 @@ impl KeyedTask {
         }
         self.publish_figures(cut.is_some());
         Ok(())
+    }
+
+    fn send_watermark(&mut self, tick: &Tick, event_time_ms: i64, io: &mut TaskIo<'_>) {
+        let (sent_ms, _) = self.sent_watermark;
+        let watermark = (self.operator.output_watermark_ms(event_time_ms).max(sent_ms), self.event_time.is_idle());
+        if watermark != self.sent_watermark {
+            self.sent_watermark = watermark;
+            let peers = self.plan.options.parallelism;
+            for output in 0..self.ports.len() {
+                io.give(tick, output, Messages::watermark(self.worker, peers, watermark.0, watermark.1));
+            }
+        }
     }
 
     fn publish_figures(&mut self, now: bool) {
@@ -350,6 +381,11 @@ impl Task for KeyedTask {
                 Progress::Done => ticks.finish_oldest(),
                 Progress::More => break,
             }
+        }
+        let wake_ms = self.operator.wake_at_ms();
+        if wake_ms != self.reported_wake_ms {
+            self.reported_wake_ms = wake_ms;
+            io.report(self.report(ReportBody::WakeAt(wake_ms)));
         }
         Ok(())
     }

@@ -70,6 +70,7 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
     let loops = coordination::Loops::new(scope);
     let control = loops.coordinator(scope, plan);
     let mut streams: BTreeMap<usize, Stream<'_, u64, Messages>> = BTreeMap::new();
+    let mut sides: BTreeMap<(NodeId, usize), Stream<'_, u64, Messages>> = BTreeMap::new();
     let mut reports: Vec<Stream<'_, u64, Vec<Report>>> = Vec::new();
     let mut finished: Vec<Stream<'_, u64, Messages>> = Vec::new();
     for (NodeId(index), node) in plan.graph.nodes() {
@@ -95,16 +96,15 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
                     .map(|(at, from)| keyed_input(plan, input(&from.node), from.node, &from.key, (index, at)))
                     .collect();
                 let count = inputs.len();
+                let ports = plan.graph.side_ports(NodeId(index));
                 let open = |activator| open_keyed(plan, index, worker, count, operator.as_ref(), activator);
-                build_task(
-                    scope,
-                    name,
-                    plan.shared.clone(),
-                    plan.options.max_parallelism,
-                    control.clone(),
-                    inputs,
-                    open,
-                )
+                let task = build_task(scope, plan, name, control.clone(), inputs, ports.len(), open);
+                sides.extend(ports.into_iter().map(|port| (NodeId(index), port)).zip(task.sides));
+                (task.main, task.reports)
+            }
+            NodeKind::SideOutput { input: of, port } => {
+                streams.insert(index, sides[&(*of, *port)].clone());
+                continue;
             }
             NodeKind::Sink { input: from, key, sink } => {
                 let inputs = vec![match key {
@@ -112,15 +112,8 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
                     None => TaskInput { stream: input(from), by_key: false, in_flight: None },
                 }];
                 let open = |activator| open_sink(plan, index, worker, sink.as_ref(), activator);
-                build_task(
-                    scope,
-                    name,
-                    plan.shared.clone(),
-                    plan.options.max_parallelism,
-                    control.clone(),
-                    inputs,
-                    open,
-                )
+                let task = build_task(scope, plan, name, control.clone(), inputs, 0, open);
+                (task.main, task.reports)
             }
         };
         reports.push(report);
@@ -175,7 +168,7 @@ fn open_keyed(
         details.iter().flat_map(|details| &details.counters).for_each(|(name, count)| counters.add(name, *count));
     }
     let of_operator: Vec<_> = details.into_iter().map(|details| details.operator).collect();
-    state.clock.advance_event_time_to(event_time_ms);
+    state.advance_event_time_to(event_time_ms);
     let operator = factory
         .open(OperatorSetup {
             state: state.backend.as_mut(),

@@ -5,7 +5,7 @@ use super::task::Addressed;
 use crate::batch::ChangeBatch;
 use crate::control::{Control, Report, ReportBody};
 use crate::graph::{NodeId, SourceNode};
-use crate::message::{Message, Messages, Watermark};
+use crate::message::{Message, Messages};
 use crate::reader::{Assignment, FromReader, Reader};
 use crate::source::{ReadBatch, ReaderContext, WatermarkStrategy};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
@@ -33,7 +33,10 @@ pub(super) struct SourceTask {
     row_watermark: bool,
     splits: Vec<SplitState>,
     watermark_ms: i64,
-    sent_watermark_ms: i64,
+    /// Whether the reader has had no rows for longer than the time-out.
+    idle: bool,
+    /// The watermark last sent, and whether the source was idle then.
+    sent_watermark: (i64, bool),
     ended: bool,
     reported: Option<ReportBody>,
 }
@@ -60,10 +63,12 @@ impl SourceTask {
             position: (!state.position.is_null()).then(|| state.position.clone()),
         });
         let context = ReaderContext { subtask: worker, readers: readers.max(1) };
-        let reader = Reader::start(source.source.clone(), assignments.collect(), context, activator)?;
+        let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
+        let of_strategy = strategy.as_ref().and_then(|strategy| strategy.idle_timeout());
+        let idle_timeout = of_strategy.or(plan.options.source_idle_timeout);
+        let reader = Reader::start(source.source.clone(), assignments.collect(), context, idle_timeout, activator)?;
         let splits: Vec<SplitState> = mine.iter().map(|(_, state)| state.clone()).collect();
         let watermark_ms = splits.iter().filter_map(|split| split.watermark_ms).max().unwrap_or(i64::MIN);
-        let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
         let schema = plan.graph.node(NodeId(node)).schema.clone();
         let row_watermark = source.row_watermark;
         Ok(SourceTask {
@@ -76,7 +81,8 @@ impl SourceTask {
             row_watermark,
             splits,
             watermark_ms,
-            sent_watermark_ms: i64::MIN,
+            idle: false,
+            sent_watermark: (i64::MIN, false),
             ended: false,
             reported: None,
         })
@@ -89,12 +95,11 @@ impl SourceTask {
             match self.reader.try_next() {
                 None => break,
                 Some(FromReader::Failed(error)) => return Err(error),
-                Some(FromReader::Ended) => {
-                    self.ended = true;
-                    self.watermark_ms = i64::MAX;
-                }
+                Some(FromReader::Ended) => self.ended = true,
+                Some(FromReader::Idle) => self.idle = true,
                 Some(FromReader::SplitEnded(index)) => self.splits[index].finished = true,
                 Some(FromReader::Batch(index, batch)) => {
+                    self.idle = false;
                     rows += batch.rows.num_rows();
                     if let Some(batch) = self.take(index, batch)? {
                         let batch = ChangeBatch::inserts(batch);
@@ -104,18 +109,19 @@ impl SourceTask {
                 }
             }
         }
-        if control.cut.is_some_and(|cut| cut.end_of_input) {
-            self.watermark_ms = i64::MAX;
-        }
-        if self.watermark_ms > self.sent_watermark_ms {
-            self.sent_watermark_ms = self.watermark_ms;
-            let mut messages = Messages::default();
-            for to in 0..self.plan.options.parallelism {
-                messages.push(Message::Watermark(Watermark { from: self.worker, to, time_ms: self.watermark_ms }));
-            }
-            give(messages);
+        self.send_watermark(self.watermark_ms, self.idle && !self.ended, &mut give);
+        if self.ended || control.cut.is_some_and(|cut| cut.end_of_input) {
+            self.send_watermark(i64::MAX, false, &mut give);
         }
         Ok(())
+    }
+
+    fn send_watermark(&mut self, time_ms: i64, idle: bool, give: &mut impl FnMut(Messages)) {
+        let watermark = (time_ms.max(self.sent_watermark.0), idle);
+        if watermark != self.sent_watermark {
+            self.sent_watermark = watermark;
+            give(Messages::watermark(self.worker, self.plan.options.parallelism, watermark.0, watermark.1));
+        }
     }
 
     /// Accounts for a batch and gives it its hidden column.

@@ -1,7 +1,8 @@
 //! Steps without state: they pass on what they get, at the tick they got it.
 
+use super::event_time::{Sender, Together};
 use crate::key::{KeyEncoder, KeyedBatch};
-use crate::message::{Message, Messages, Watermark};
+use crate::message::{Message, Messages};
 use crate::operator::BatchFunctionFactory;
 use crate::shared::Shared;
 use headpond_state::{Context, Error, Result};
@@ -78,7 +79,7 @@ fn each<'scope>(
     result
 }
 
-/// All rows of all inputs; the watermark is the least of theirs.
+/// All rows of all inputs; the watermark is what theirs say together.
 pub(super) fn union<'scope>(
     scope: Scope<'scope, u64>,
     name: &str,
@@ -91,31 +92,33 @@ pub(super) fn union<'scope>(
     let mut inputs: Vec<_> = inputs.into_iter().map(|stream| builder.new_input(stream, Pipeline)).collect();
     let (mut output, result) = builder.new_output::<Messages>();
     builder.build(move |_| {
-        let mut watermarks_ms = vec![i64::MIN; inputs.len()];
-        let mut sent_ms = i64::MIN;
+        let mut senders = vec![Sender::SILENT; inputs.len()];
+        let mut sent = Together { time_ms: i64::MIN, idle: false };
         move |_| {
             let mut output = output.activate();
             for (index, input) in inputs.iter_mut().enumerate() {
                 input.for_each(|capability, messages| {
-                    let mut passed = Messages::default();
                     for message in messages.drain() {
-                        match message {
+                        let mut passed = match message {
                             // One of these comes per worker, all alike: from this worker, with one time.
                             Message::Watermark(watermark) => {
-                                watermarks_ms[index] = watermarks_ms[index].max(watermark.time_ms);
+                                senders[index].observe(watermark.time_ms, watermark.idle);
+                                let mut together = Together::of(senders.iter().copied());
+                                together.time_ms = together.time_ms.max(sent.time_ms);
+                                if together == sent {
+                                    continue;
+                                }
+                                sent = together;
+                                Messages::watermark(worker, peers, together.time_ms, together.idle)
                             }
-                            Message::Damaged(text) => shared.fail(Error::corrupt(text)),
-                            rows => passed.push(rows),
-                        }
+                            Message::Damaged(text) => {
+                                shared.fail(Error::corrupt(text));
+                                continue;
+                            }
+                            rows => Messages::one(rows),
+                        };
+                        output.give(&capability, &mut passed);
                     }
-                    let least_ms = watermarks_ms.iter().copied().min().unwrap_or(i64::MAX);
-                    if least_ms > sent_ms {
-                        sent_ms = least_ms;
-                        for to in 0..peers {
-                            passed.push(Message::Watermark(Watermark { from: worker, to, time_ms: least_ms }));
-                        }
-                    }
-                    output.give(&capability, &mut passed);
                 });
             }
         }

@@ -1,12 +1,11 @@
 //! The Timely side of a task: inputs into ticks, frontiers into completeness, errors into the job's failure.
 
+use super::Plan;
 use super::ticks::{Tick, Ticks};
 use crate::control::{Control, Report};
 use crate::in_flight::InFlight;
 use crate::message::{Messages, by_key_group};
-use crate::shared::Shared;
-use headpond_state::{MaxParallelism, Result};
-use std::sync::Arc;
+use headpond_state::Result;
 use std::time::Duration;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::channels::pushers::OutputSession;
@@ -36,17 +35,18 @@ pub(super) trait Task {
 
 /// What a task works with during one activation.
 pub(super) struct TaskIo<'a> {
-    data: OutputSession<'a, u64, Messages>,
+    /// The main output, then the side outputs.
+    data: Vec<OutputSession<'a, u64, Messages>>,
     reports: OutputSession<'a, u64, Vec<Report>>,
     report_at: &'a Capability<u64>,
     activator: &'a Activator,
 }
 
 impl TaskIo<'_> {
-    /// Sends at a tick.
-    pub(super) fn give(&mut self, tick: &Tick, mut messages: Messages) {
-        if let Some(capability) = &tick.capability {
-            self.data.give(capability, &mut messages);
+    /// Sends at a tick, on the main output (0) or a side output.
+    pub(super) fn give(&mut self, tick: &Tick, output: usize, mut messages: Messages) {
+        if let (Some(data), Some(capability)) = (self.data.get_mut(output), tick.capabilities.get(output)) {
+            data.give(capability, &mut messages);
         }
     }
 
@@ -77,18 +77,29 @@ pub(super) struct TaskInput<'scope> {
 
 type Receive = Box<dyn FnMut(&mut dyn FnMut(InputCapability<u64>, &mut Messages))>;
 
-/// Builds the operator for a task. Its first output carries the task's rows and watermarks (a sink has none, but the output's
-/// frontier says which ticks it has finished), its second the reports.
+/// What a task gives.
+pub(super) struct TaskStreams<'scope> {
+    /// Its rows and watermarks (a sink has none, but the output's frontier says which ticks it has finished).
+    pub(super) main: Stream<'scope, u64, Messages>,
+    /// The same for each side output.
+    pub(super) sides: Vec<Stream<'scope, u64, Messages>>,
+    /// What it tells worker 0.
+    pub(super) reports: Stream<'scope, u64, Vec<Report>>,
+}
+
+/// Builds the operator for a task that has so many side outputs.
 pub(super) fn build_task<'scope>(
     scope: Scope<'scope, u64>,
+    plan: &Plan,
     name: &str,
-    shared: Arc<Shared>,
-    max_parallelism: MaxParallelism,
     control: Stream<'scope, u64, Addressed>,
     inputs: Vec<TaskInput<'scope>>,
+    side_outputs: usize,
     open: impl FnOnce(SyncActivator) -> Result<Box<dyn Task>>,
-) -> (Stream<'scope, u64, Messages>, Stream<'scope, u64, Vec<Report>>) {
+) -> TaskStreams<'scope> {
     let worker = scope.index();
+    let shared = plan.shared.clone();
+    let max_parallelism = plan.options.max_parallelism;
     let mut builder = OperatorBuilder::new(name.to_owned(), scope);
     let mut control = builder.new_input(control, Exchange::new(|addressed: &(usize, Control)| addressed.0 as u64));
     let mut inputs: Vec<Receive> = inputs
@@ -111,7 +122,8 @@ pub(super) fn build_task<'scope>(
             }
         })
         .collect();
-    let (mut data, data_stream) = builder.new_output::<Messages>();
+    let (mut data, mut data_streams): (Vec<_>, Vec<_>) =
+        (0..=side_outputs).map(|_| builder.new_output::<Messages>()).unzip();
     let (mut reports, report_stream) = builder.new_output::<Vec<Report>>();
     let info = builder.operator_info();
     let activator = scope.activator_for(info.address.clone());
@@ -123,10 +135,10 @@ pub(super) fn build_task<'scope>(
         }
     };
     builder.build(move |mut capabilities| {
-        // The first capability is not needed: rows are sent at ticks, which control messages bring.
+        // The others are not needed: rows are sent at ticks, which control messages bring.
         let mut report_at = capabilities.pop();
         drop(capabilities);
-        let mut ticks = Ticks::default();
+        let mut ticks = Ticks::new(data.len());
         move |frontiers| {
             let mut failure = None;
             control.for_each(|capability, messages| {
@@ -156,8 +168,8 @@ pub(super) fn build_task<'scope>(
             }
             let frontier = frontiers.iter().filter_map(|frontier| frontier.frontier().first().copied()).min();
             if let Some(report_at) = &report_at {
-                let mut io =
-                    TaskIo { data: data.activate(), reports: reports.activate(), report_at, activator: &activator };
+                let data = data.iter_mut().map(|data| data.activate()).collect();
+                let mut io = TaskIo { data, reports: reports.activate(), report_at, activator: &activator };
                 if let Err(error) = running.work(&mut ticks, frontier, &mut io) {
                     shared.fail(error);
                     return;
@@ -171,5 +183,6 @@ pub(super) fn build_task<'scope>(
             }
         }
     });
-    (data_stream, report_stream)
+    let sides = data_streams.split_off(1);
+    TaskStreams { main: data_streams.remove(0), sides, reports: report_stream }
 }

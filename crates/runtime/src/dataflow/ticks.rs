@@ -9,8 +9,8 @@ use timely::dataflow::operators::{Capability, InputCapability};
 /// What has arrived for one tick.
 #[derive(Debug, Default)]
 pub(crate) struct Tick {
-    /// The right to send at this tick; held until the tick is finished here.
-    pub(crate) capability: Option<Capability<u64>>,
+    /// The right to send at this tick, one for each output; held until the tick is finished here.
+    pub(crate) capabilities: Vec<Capability<u64>>,
     pub(crate) control: Option<Control>,
     /// Rows with the input they came by.
     pub(crate) rows: VecDeque<(usize, Message)>,
@@ -19,12 +19,18 @@ pub(crate) struct Tick {
 }
 
 /// The unfinished ticks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ticks {
     ticks: BTreeMap<u64, Tick>,
+    outputs: usize,
 }
 
 impl Ticks {
+    /// No ticks, for an operator that sends at them on its first `outputs` outputs.
+    pub(crate) fn new(outputs: usize) -> Self {
+        Ticks { ticks: BTreeMap::new(), outputs }
+    }
+
     pub(crate) fn control(&mut self, capability: &InputCapability<u64>, control: Control) -> Result<()> {
         self.at(capability)?.control = Some(control);
         Ok(())
@@ -50,8 +56,8 @@ impl Ticks {
     fn at(&mut self, capability: &InputCapability<u64>) -> Result<&mut Tick> {
         let time = capability.least().ok_or_else(|| Error::internal("a message has no tick"))?;
         let tick = self.ticks.entry(*time).or_default();
-        if tick.capability.is_none() {
-            tick.capability = capability.retain_least(0);
+        if tick.capabilities.is_empty() {
+            tick.capabilities.extend((0..self.outputs).filter_map(|output| capability.retain_least(output)));
         }
         Ok(tick)
     }

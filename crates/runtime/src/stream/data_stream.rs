@@ -2,9 +2,14 @@
 
 use super::environment::StreamExecutionEnvironment;
 use super::keyed_stream::KeyedStream;
-use super::record::Record;
+use super::record::{Record, read_all};
+use super::side_output::{OutputTag, SideTags};
 use super::sink::{ForEach, RecordSink, SinkAdapter};
+use super::stamp::{Stamp, StampedRecords, stamped_schema};
+use super::watermarks::WatermarkStrategy;
+use crate::batch::ChangeBatch;
 use crate::graph::{NodeId, NodeKind};
+use crate::operator::BatchFunction;
 use arrow_array::RecordBatch;
 use headpond_state::encoding::KeyComponent;
 use headpond_state::{Error, Result};
@@ -12,8 +17,10 @@ use std::any::type_name;
 use std::fmt;
 use std::sync::Arc;
 
-/// Gives the records that a batch of a node's rows stands for, one after another.
-pub(super) type ReadRecords<T> = Arc<dyn Fn(&RecordBatch, &mut dyn FnMut(T) -> Result<()>) -> Result<()> + Send + Sync>;
+/// Gives the records that a batch of a node's rows stands for, one after another, with their stamps.
+pub(super) type ReadRecords<T> = Arc<ReadRecordsFn<T>>;
+
+type ReadRecordsFn<T> = dyn Fn(&RecordBatch, &mut dyn FnMut(T, Stamp) -> Result<()>) -> Result<()> + Send + Sync;
 
 /// A stream of records.
 ///
@@ -25,11 +32,19 @@ pub struct DataStream<T> {
     read: ReadRecords<T>,
     /// Whether the records are those of the node, without further steps.
     is_of_node: bool,
+    /// The side outputs, where the stream is a function's results.
+    side_tags: Option<Arc<SideTags>>,
 }
 
 impl<T> Clone for DataStream<T> {
     fn clone(&self) -> Self {
-        DataStream { env: self.env.clone(), node: self.node, read: self.read.clone(), is_of_node: self.is_of_node }
+        DataStream {
+            env: self.env.clone(),
+            node: self.node,
+            read: self.read.clone(),
+            is_of_node: self.is_of_node,
+            side_tags: self.side_tags.clone(),
+        }
     }
 }
 
@@ -41,7 +56,11 @@ impl<T> fmt::Debug for DataStream<T> {
 
 impl<T: 'static> DataStream<T> {
     pub(super) fn new(env: StreamExecutionEnvironment, node: NodeId, read: ReadRecords<T>) -> Self {
-        DataStream { env, node, read, is_of_node: true }
+        DataStream { env, node, read, is_of_node: true, side_tags: None }
+    }
+
+    pub(super) fn with_side_outputs(self, side_tags: Arc<SideTags>) -> Self {
+        DataStream { side_tags: Some(side_tags), ..self }
     }
 
     /// Pins the id by which checkpoints know the step this stream comes from, a source or a
@@ -81,10 +100,72 @@ impl<T: 'static> DataStream<T> {
         step: impl Fn(T, &mut dyn FnMut(U) -> Result<()>) -> Result<()> + Send + Sync + 'static,
     ) -> DataStream<U> {
         let read = self.read.clone();
-        let read = move |rows: &RecordBatch, give: &mut dyn FnMut(U) -> Result<()>| {
-            read(rows, &mut |record| step(record, &mut *give))
+        let read = move |rows: &RecordBatch, give: &mut dyn FnMut(U, Stamp) -> Result<()>| {
+            read(rows, &mut |record, stamp| step(record, &mut |made| give(made, stamp)))
         };
-        DataStream { env: self.env.clone(), node: self.node, read: Arc::new(read), is_of_node: false }
+        DataStream { env: self.env.clone(), node: self.node, read: Arc::new(read), is_of_node: false, side_tags: None }
+    }
+
+    /// The same records with timestamps, and their source with watermarks. The stream must come from a source, with nothing
+    /// but `map`, `filter` and `flat_map` in between, and a source has one strategy.
+    ///
+    /// The steps before it run once more, to compute the watermarks: it is best applied near the source.
+    pub fn assign_timestamps_and_watermarks(&self, strategy: WatermarkStrategy<T>) -> DataStream<T> {
+        let Some(assigner) = strategy.assigner() else {
+            let error = Error::invalid("a watermark strategy does not say which timestamp a record has");
+            self.env.fail(error.hint("give it one with `with_timestamp_assigner`"));
+            return self.clone();
+        };
+        if let Some(watermarks) = strategy.of_rows(self.read.clone(), assigner.clone()) {
+            self.env.assign_watermarks(self.node, watermarks);
+        }
+        let read = self.read.clone();
+        let read = move |rows: &RecordBatch, give: &mut dyn FnMut(T, Stamp) -> Result<()>| {
+            read(rows, &mut |record, stamp| {
+                let timestamp_ms = Some(assigner(&record));
+                give(record, Stamp { timestamp_ms, ..stamp })
+            })
+        };
+        DataStream { read: Arc::new(read), ..self.clone() }
+    }
+
+    /// The records of both streams. Event time is the lesser of theirs.
+    pub fn union(&self, other: &DataStream<T>) -> DataStream<T>
+    where
+        T: Record,
+    {
+        let inputs = vec![self.as_rows(), other.as_rows()];
+        let node = self.env.add("union", type_name::<T>(), stamped_schema([]), NodeKind::Union { inputs });
+        DataStream { is_of_node: false, ..DataStream::new(self.env.clone(), node, Arc::new(read_all)) }
+    }
+
+    /// A node whose rows are the records with their stamps.
+    fn as_rows(&self) -> NodeId
+    where
+        T: Record,
+    {
+        let read = self.read.clone();
+        let function = Arc::new(move || {
+            let rows = StampedRecords::default();
+            Ok(Box::new(RowsStep { read: read.clone(), rows }) as Box<dyn BatchFunction>)
+        });
+        self.env.add("rows", type_name::<T>(), stamped_schema([]), NodeKind::Map { input: self.node, function })
+    }
+
+    /// The records that the function whose results these are gives to a [side output](super::Context::output).
+    pub fn get_side_output<U: Record>(&self, tag: &OutputTag<U>) -> DataStream<U> {
+        let Some(side_tags) = self.side_tags.as_ref().filter(|_| self.is_of_node) else {
+            let error = Error::invalid("a side output is asked for of a stream that is not a function's results");
+            self.env.fail(error.hint("call `get_side_output` on the stream that `process` gives"));
+            return DataStream::new(self.env.clone(), self.node, Arc::new(read_all));
+        };
+        let port = side_tags.port(tag).unwrap_or_else(|error| {
+            self.env.fail(error);
+            1
+        });
+        let kind = NodeKind::SideOutput { input: self.node, port };
+        let node = self.env.add("side-output", type_name::<U>(), stamped_schema([]), kind);
+        DataStream { is_of_node: false, ..DataStream::new(self.env.clone(), node, Arc::new(read_all)) }
     }
 
     /// The same records by a key: those of equal keys meet on one worker, in the order in which their worker had them.
@@ -107,6 +188,29 @@ impl<T: 'static> DataStream<T> {
     /// the last checkpoint: at least once, where a [`RecordSink`] can do better.
     pub fn for_each(&self, f: impl Fn(T) -> Result<()> + Send + Sync + 'static) -> DataStreamSink {
         self.sink_to(ForEach::new(f))
+    }
+}
+
+/// Applies what comes before, and gives records as rows.
+struct RowsStep<T> {
+    read: ReadRecords<T>,
+    rows: StampedRecords,
+}
+
+impl<T> fmt::Debug for RowsStep<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowsStep").finish_non_exhaustive()
+    }
+}
+
+impl<T: Record> BatchFunction for RowsStep<T> {
+    fn process(&mut self, batch: ChangeBatch) -> Result<Option<ChangeBatch>> {
+        let RowsStep { read, rows } = self;
+        read(batch.rows(), &mut |record, stamp| rows.push(&record, stamp))?;
+        if rows.len() == 0 {
+            return Ok(None);
+        }
+        rows.finish(&stamped_schema([]), Vec::new()).map(ChangeBatch::inserts).map(Some)
     }
 }
 

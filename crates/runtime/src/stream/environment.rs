@@ -3,19 +3,22 @@
 use super::collection::Collection;
 use super::data_stream::DataStream;
 use super::record::{Record, read_all};
+use super::source::{RecordSource, SourceAdapter};
+use super::stamp::{Stamp, Stamps};
 use crate::checkpointing::Checkpointing;
 use crate::graph::{JobGraph, Node, NodeId, NodeKind, SourceNode};
 use crate::job::{Ending, Job, JobOptions, Restore};
 use crate::metrics::JobMetrics;
 use crate::shared::{JobControl, lock};
-use crate::source::Source;
+use crate::source::{ROW_WATERMARK_COLUMN, Source, WatermarkFactory};
 use arrow_array::RecordBatch;
-use arrow_schema::SchemaRef;
+use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
 use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, Result, StateBackend};
 use std::any::type_name;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -49,6 +52,17 @@ struct Settings {
     restore: Restore,
     allow_duplicates: bool,
     local_dir: Option<PathBuf>,
+    configure: Vec<Configure>,
+}
+
+/// A change of a job's options.
+#[derive(Clone)]
+struct Configure(Arc<dyn Fn(&mut JobOptions) + Send + Sync>);
+
+impl fmt::Debug for Configure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Configure")
+    }
 }
 
 /// How an execution went.
@@ -74,6 +88,7 @@ impl StreamExecutionEnvironment {
             restore: Restore::Latest,
             allow_duplicates: false,
             local_dir: None,
+            configure: Vec::new(),
         };
         let program = Program { nodes: Vec::new(), steps: BTreeMap::new(), failure: None, settings };
         StreamExecutionEnvironment { program: Arc::new(Mutex::new(program)), control: JobControl::new() }
@@ -127,6 +142,11 @@ impl StreamExecutionEnvironment {
         self.set(|settings| settings.local_dir = Some(dir.into()))
     }
 
+    /// Changes options of the job that have no method of their own, after all others.
+    pub fn configure(&self, change: impl Fn(&mut JobOptions) + Send + Sync + 'static) -> &Self {
+        self.set(|settings| settings.configure.push(Configure(Arc::new(change))))
+    }
+
     /// A handle by which another thread can stop the job. A program whose job was stopped cannot be executed again.
     pub fn job_control(&self) -> JobControl {
         self.control.clone()
@@ -151,13 +171,23 @@ impl StreamExecutionEnvironment {
         source: impl Source + 'static,
         record: impl Fn(&RecordBatch, usize) -> Result<T> + Send + Sync + 'static,
     ) -> DataStream<T> {
-        self.source(source, move |rows, give| (0..rows.num_rows()).try_for_each(|row| give(record(rows, row)?)))
+        self.source(source, move |rows, give| {
+            let stamps = Stamps::of(rows);
+            (0..rows.num_rows()).try_for_each(|row| give(record(rows, row)?, stamps.at(row)))
+        })
+    }
+
+    /// A stream of a source's records.
+    ///
+    /// A restored job begins at the source's positions in the checkpoint.
+    pub fn from_record_source<S: RecordSource>(&self, source: S) -> DataStream<S::Record> {
+        self.source(SourceAdapter(source), read_all)
     }
 
     fn source<T: 'static>(
         &self,
         source: impl Source + 'static,
-        read: impl Fn(&RecordBatch, &mut dyn FnMut(T) -> Result<()>) -> Result<()> + Send + Sync + 'static,
+        read: impl Fn(&RecordBatch, &mut dyn FnMut(T, Stamp) -> Result<()>) -> Result<()> + Send + Sync + 'static,
     ) -> DataStream<T> {
         let schema = source.schema();
         let node = SourceNode { source: Arc::new(source), watermarks: None, row_watermark: false };
@@ -188,6 +218,26 @@ impl StreamExecutionEnvironment {
         *ordinal += 1;
         nodes.push(Node { id, description: what.to_owned(), schema, kind });
         NodeId(nodes.len() - 1)
+    }
+
+    /// Gives a source its watermarks, and its rows the watermark before each.
+    pub(super) fn assign_watermarks(&self, node: NodeId, watermarks: WatermarkFactory) {
+        let program = &mut *lock(&self.program);
+        let node = &mut program.nodes[node.0];
+        let error = match &mut node.kind {
+            NodeKind::Source(source) if source.watermarks.is_none() => {
+                let before = Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false);
+                let fields = node.schema.fields().iter().cloned().chain([Arc::new(before)]);
+                node.schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+                (source.watermarks, source.row_watermark) = (Some(watermarks), true);
+                return;
+            }
+            NodeKind::Source(_) => Error::invalid("watermarks are assigned twice to one source"),
+            _ => Error::unsupported("watermarks are assigned to a stream that does not come from a source directly"),
+        };
+        let error = error.with(Context::Operator, &node.id);
+        let error = error.hint("call `assign_timestamps_and_watermarks` once, before the stream is keyed or united");
+        program.failure.get_or_insert(error);
     }
 
     /// The columns of a step's rows.
@@ -252,13 +302,15 @@ impl Settings {
             Some(dir) => dir.clone(),
             None => PathBuf::from(format!("{}.local", JobLayout::new(name)?.directory())),
         };
-        Ok(JobOptions {
+        let mut options = JobOptions {
             parallelism: self.parallelism,
             max_parallelism: self.max_parallelism,
             checkpointing,
             restore: self.restore.clone(),
             allow_duplicates: self.allow_duplicates,
             ..JobOptions::new(name, backend, local_dir)
-        })
+        };
+        self.configure.iter().for_each(|change| (change.0)(&mut options));
+        Ok(options)
     }
 }

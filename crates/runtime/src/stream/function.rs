@@ -1,13 +1,17 @@
 //! What a keyed stream is processed with.
 
-use super::record::{Record, RecordColumn, schema};
+use super::record::Record;
+use super::side_output::{OutputTag, SideOutputs};
+use super::stamp::{Stamp, StampedRecords, stamped_schema};
 use super::state::{
     AggregatingState, AggregatingStateDescriptor, ListState, ListStateDescriptor, MapState, MapStateDescriptor,
     ReducingState, ReducingStateDescriptor, ValueState, ValueStateDescriptor,
 };
+use super::timers::{FunctionTimers, TimerService};
 use crate::batch::ChangeBatch;
 use crate::output::Output;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
+use headpond_state::ttl::TimeDomain;
 use headpond_state::typed::{AggregateFunction, KeyContext};
 use headpond_state::{Error, KeyedStateBackend, OperatorClock, Result};
 use std::fmt;
@@ -37,6 +41,9 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
 
     /// Takes a record. `ctx` is what states are read and written with, `out` takes the results.
     ///
+    /// Records of a key come in the order in which their worker had them, which need not be that of their timestamps; and
+    /// before timers that are due fire, there may be more records.
+    ///
     /// # Errors
     /// Whatever states fail with, and whatever the function refuses; the job then fails, and can be restored from its
     /// last checkpoint.
@@ -47,14 +54,32 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
         ctx: &mut Context<'_, Self::Key>,
         out: &mut Collector<Self::Out>,
     ) -> Result<()>;
+
+    /// A timer of `ctx`'s key fires, set for `timestamp` by [`Context::timer_service`]. [`Context::time_domain`] says by which
+    /// time. Those of a key fire in the order of their times, each once, also after a restart.
+    ///
+    /// At the end of a bounded input event time is `i64::MAX`, so all event-time timers fire, also those that are set meanwhile;
+    /// then those by processing time fire, whatever the time, and those set from then on never do. A job that is asked to stop
+    /// fires nothing: the timers are in its last checkpoint.
+    ///
+    /// # Errors
+    /// As [`process_element`](Self::process_element).
+    fn on_timer(
+        &self,
+        _states: &mut Self::States,
+        _timestamp: i64,
+        _ctx: &mut Context<'_, Self::Key>,
+        _out: &mut Collector<Self::Out>,
+    ) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What a function is opened with on one worker: it registers states from their descriptors.
 ///
 /// # Errors
 /// Registering fails with [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the restored checkpoint has
-/// a state of that name that does not match, and with [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an
-/// expiry by event time.
+/// a state of that name that does not match.
 #[derive(Debug)]
 pub struct RuntimeContext<'a> {
     pub(super) backend: &'a mut (dyn KeyedStateBackend + 'a),
@@ -110,12 +135,31 @@ impl RuntimeContext<'_> {
     }
 }
 
-/// What a function has at hand for one record: the states of its key, and the time.
+/// What a function has at hand for one record or timer: the states of its key, its timers, the time, the side outputs.
 pub struct Context<'a, K> {
-    pub(super) backend: &'a mut (dyn KeyedStateBackend + 'static),
+    pub(super) backend: &'a mut (dyn KeyedStateBackend + 'a),
     pub(super) key: KeyContext<'a>,
-    pub(super) processing_time_ms: i64,
+    pub(super) moment: Moment,
+    pub(super) timers: &'a mut FunctionTimers,
+    pub(super) sides: &'a mut SideOutputs,
     pub(super) keys: PhantomData<fn() -> K>,
+}
+
+/// When a function is called.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) timestamp_ms: Option<i64>,
+    pub(super) watermark_ms: i64,
+    pub(super) processing_time_ms: i64,
+    /// By which time the timer was set that fires; `None` for a record.
+    pub(super) timer: Option<TimeDomain>,
+}
+
+impl Moment {
+    /// The timestamp of what the function gives: none, when a timer by processing time fires.
+    pub(super) fn of_results(&self) -> Option<i64> {
+        self.timestamp_ms.filter(|_| self.timer != Some(TimeDomain::ProcessingTime))
+    }
 }
 
 impl<K> fmt::Debug for Context<'_, K> {
@@ -134,9 +178,45 @@ impl<K: KeyComponent> Context<'_, K> {
             .map_err(|cause| Error::internal("a key cannot be read back").because(cause))
     }
 
+    /// The record's timestamp, if it [has one](super::DataStream::assign_timestamps_and_watermarks), or the time for which the
+    /// timer was set; in milliseconds since the epoch.
+    pub fn timestamp(&self) -> Option<i64> {
+        self.moment.timestamp_ms
+    }
+
+    /// Event time: no record with this timestamp or an earlier one is expected any more, so one that comes is late. In
+    /// milliseconds since the epoch, `i64::MIN` before the first watermark, `i64::MAX` at the end.
+    ///
+    /// A record directly from a source is judged by what its split gave before it, if that is later than the operator's event
+    /// time: whether it is late depends on its place in the split, not on timing.
+    pub fn current_watermark(&self) -> i64 {
+        self.moment.watermark_ms
+    }
+
     /// Processing time in milliseconds since the epoch: the same for all records of a tick.
-    pub fn current_processing_time_ms(&self) -> i64 {
-        self.processing_time_ms
+    pub fn current_processing_time(&self) -> i64 {
+        self.moment.processing_time_ms
+    }
+
+    /// By which time the timer was set that fires; `None` for a record.
+    pub fn time_domain(&self) -> Option<TimeDomain> {
+        self.moment.timer
+    }
+
+    /// Sets and removes timers of the key.
+    pub fn timer_service(&mut self) -> TimerService<'_> {
+        TimerService {
+            backend: self.backend,
+            timers: self.timers,
+            key: self.key,
+            watermark_ms: self.moment.watermark_ms,
+            processing_time_ms: self.moment.processing_time_ms,
+        }
+    }
+
+    /// Gives a record to a side output. It gets the timestamp of the record or event-time timer at hand.
+    pub fn output<T: Record>(&mut self, tag: &OutputTag<T>, record: T) {
+        self.sides.output(tag, &record, self.moment.of_results());
     }
 }
 
@@ -145,10 +225,12 @@ const RECORDS_PER_BATCH: usize = 8192;
 /// The bytes of records after which a batch goes out.
 const BYTES_PER_BATCH: usize = 128 << 10;
 
-/// Takes the results of a function.
+/// Takes the results of a function. They get the timestamp of the record or event-time timer at hand.
 #[derive(Debug)]
 pub struct Collector<T> {
-    column: RecordColumn,
+    rows: StampedRecords,
+    /// The timestamp of what is collected.
+    timestamp_ms: Option<i64>,
     /// The first record that could not be written fails the call it was collected in.
     failure: Option<Error>,
     records: PhantomData<fn(T)>,
@@ -156,13 +238,17 @@ pub struct Collector<T> {
 
 impl<T: Record> Collector<T> {
     pub(super) fn new() -> Self {
-        Collector { column: RecordColumn::default(), failure: None, records: PhantomData }
+        Collector { rows: StampedRecords::default(), timestamp_ms: None, failure: None, records: PhantomData }
+    }
+
+    pub(super) fn set_timestamp(&mut self, timestamp_ms: Option<i64>) {
+        self.timestamp_ms = timestamp_ms;
     }
 
     /// Gives a record.
     pub fn collect(&mut self, record: T) {
         if self.failure.is_none() {
-            self.failure = self.column.push(&record).err();
+            self.failure = self.rows.push(&record, Stamp::at(self.timestamp_ms)).err();
         }
     }
 
@@ -170,14 +256,15 @@ impl<T: Record> Collector<T> {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.column.len() >= RECORDS_PER_BATCH || self.column.byte_len() >= BYTES_PER_BATCH
+    /// Whether this and the side outputs should be passed on.
+    pub(super) fn is_full(&self, sides: &SideOutputs) -> bool {
+        self.rows.len() + sides.len() >= RECORDS_PER_BATCH || self.rows.byte_len() + sides.byte_len() >= BYTES_PER_BATCH
     }
 
     /// Passes on what was collected.
     pub(super) fn flush(&mut self, output: &mut Output) -> Result<()> {
-        if self.column.len() > 0 {
-            output.give(ChangeBatch::inserts(self.column.finish(&schema([]), Vec::new())?));
+        if self.rows.len() > 0 {
+            output.give(ChangeBatch::inserts(self.rows.finish(&stamped_schema([]), Vec::new())?));
         }
         Ok(())
     }

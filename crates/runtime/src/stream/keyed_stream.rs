@@ -5,7 +5,9 @@ use super::environment::StreamExecutionEnvironment;
 use super::function::KeyedProcessFunction;
 use super::key_columns::KeyColumns;
 use super::operator::ProcessOperatorFactory;
-use super::record::{Record, RecordColumn, read_all, schema};
+use super::record::{Record, read_all};
+use super::side_output::SideTags;
+use super::stamp::{STAMPED_COLUMNS, StampedRecords, stamped_schema};
 use crate::batch::ChangeBatch;
 use crate::graph::{KeyedInput, NodeId, NodeKind};
 use crate::operator::BatchFunction;
@@ -40,7 +42,7 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
     ) -> Self {
         let fields: Vec<_> = KeyColumns::of::<K>().fields().collect();
         let key_len = fields.len();
-        let schema = schema(fields);
+        let schema = stamped_schema(fields);
         let key: Arc<KeyOf<T, K>> = Arc::new(key);
         let function = {
             let schema = schema.clone();
@@ -49,7 +51,7 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
                     read: read.clone(),
                     key: key.clone(),
                     schema: schema.clone(),
-                    records: RecordColumn::default(),
+                    rows: StampedRecords::default(),
                     keys: KeyColumns::of::<K>(),
                 }) as Box<dyn BatchFunction>)
             })
@@ -60,12 +62,12 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
 
     /// What `function` makes of the records.
     pub fn process<F: KeyedProcessFunction<Key = K, In = T>>(&self, function: F) -> DataStream<F::Out> {
-        // The first column is the record.
-        let key = (1..=self.key_len).collect();
-        let operator = Arc::new(ProcessOperatorFactory::new(function));
+        let key = (STAMPED_COLUMNS..STAMPED_COLUMNS + self.key_len).collect();
+        let side_tags = Arc::new(SideTags::default());
+        let operator = Arc::new(ProcessOperatorFactory::new(function, side_tags.clone()));
         let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: self.node, key }], operator };
-        let node = self.env.add("process", type_name::<F>(), schema([]), kind);
-        DataStream::new(self.env.clone(), node, Arc::new(read_all))
+        let node = self.env.add("process", type_name::<F>(), stamped_schema([]), kind);
+        DataStream::new(self.env.clone(), node, Arc::new(read_all)).with_side_outputs(side_tags)
     }
 }
 
@@ -76,7 +78,7 @@ struct KeyStep<T, K> {
     read: ReadRecords<T>,
     key: Arc<KeyOf<T, K>>,
     schema: SchemaRef,
-    records: RecordColumn,
+    rows: StampedRecords,
     keys: KeyColumns,
 }
 
@@ -88,15 +90,15 @@ impl<T, K> fmt::Debug for KeyStep<T, K> {
 
 impl<T: Record, K: KeyComponent> BatchFunction for KeyStep<T, K> {
     fn process(&mut self, batch: ChangeBatch) -> Result<Option<ChangeBatch>> {
-        let KeyStep { read, key, records, keys, .. } = self;
-        read(batch.rows(), &mut |record| {
+        let KeyStep { read, key, rows, keys, .. } = self;
+        read(batch.rows(), &mut |record, stamp| {
             keys.push(&key(&record))?;
-            records.push(&record)
+            rows.push(&record, stamp)
         })?;
-        if records.len() == 0 {
+        if rows.len() == 0 {
             return Ok(None);
         }
         let keys = keys.finish()?;
-        records.finish(&self.schema, keys).map(ChangeBatch::inserts).map(Some)
+        rows.finish(&self.schema, keys).map(ChangeBatch::inserts).map(Some)
     }
 }

@@ -6,10 +6,15 @@
 //! checkpoint on when it was run before.
 //!
 //! - [`StreamExecutionEnvironment`] holds the settings and the program.
+//! - Records come from a collection, from a [`RecordSource`], or from any [`Source`](crate::source::Source) of rows.
 //! - [`DataStream`] is a stream of records: [`map`](DataStream::map), [`filter`](DataStream::filter),
-//!   [`flat_map`](DataStream::flat_map), [`key_by`](DataStream::key_by), [`sink_to`](DataStream::sink_to).
+//!   [`flat_map`](DataStream::flat_map), [`union`](DataStream::union), [`key_by`](DataStream::key_by),
+//!   [`sink_to`](DataStream::sink_to).
+//! - A [`WatermarkStrategy`] gives records timestamps, and the stream event time.
 //! - [`KeyedProcessFunction`] is what a [`KeyedStream`] is processed with. It declares its states by descriptors (see
-//!   [`state`]) and is given one record at a time, with the states of the record's key.
+//!   [`state`]) and is given one record at a time, with the states of the record's key. It may set timers
+//!   ([`Context::timer_service`]), by event time or by processing time, and give records to side outputs
+//!   ([`OutputTag`]).
 //! - [`RecordSink`] takes the results; [`CollectSink`] keeps them in memory.
 //!
 //! Between the steps of a job a record travels as bytes (see [`Record`]), so any type serde knows can be one. Steps
@@ -87,8 +92,13 @@ mod key_columns;
 mod keyed_stream;
 mod operator;
 mod record;
+mod side_output;
 mod sink;
+mod source;
+mod stamp;
 pub mod state;
+mod timers;
+mod watermarks;
 
 pub use collect::CollectSink;
 pub use data_stream::{DataStream, DataStreamSink};
@@ -97,4 +107,8 @@ pub use function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
 pub use headpond_state::encoding::KeyComponent;
 pub use keyed_stream::KeyedStream;
 pub use record::Record;
+pub use side_output::OutputTag;
 pub use sink::{RecordSink, RecordWriter};
+pub use source::{RecordReader, RecordSource};
+pub use timers::TimerService;
+pub use watermarks::{WatermarkGenerator, WatermarkStrategy};

@@ -1,11 +1,15 @@
 //! The keyed operator that a function becomes.
 
-use super::function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
+use super::function::{Collector, Context, KeyedProcessFunction, Moment, RuntimeContext};
 use super::record::{read, records};
+use super::side_output::{SideOutputs, SideTags};
+use super::stamp::Stamps;
+use super::timers::FunctionTimers;
 use crate::key::KeyedBatch;
 use crate::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::Result;
 use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
+use headpond_state::ttl::TimeDomain;
 use headpond_state::typed::KeyContext;
 use std::any::type_name;
 use std::fmt;
@@ -15,11 +19,12 @@ use std::sync::Arc;
 /// Opens a function on every worker.
 pub(super) struct ProcessOperatorFactory<F> {
     function: Arc<F>,
+    side_tags: Arc<SideTags>,
 }
 
 impl<F> ProcessOperatorFactory<F> {
-    pub(super) fn new(function: F) -> Self {
-        ProcessOperatorFactory { function: Arc::new(function) }
+    pub(super) fn new(function: F, side_tags: Arc<SideTags>) -> Self {
+        ProcessOperatorFactory { function: Arc::new(function), side_tags }
     }
 }
 
@@ -31,18 +36,21 @@ impl<F> fmt::Debug for ProcessOperatorFactory<F> {
 
 impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F> {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
+        let key_schema = KeySchema::of::<F::Key>();
         let states = self.function.open(&mut RuntimeContext {
-            backend: setup.state,
+            backend: &mut *setup.state,
             clock: setup.clock,
-            key_schema: &KeySchema::of::<F::Key>(),
+            key_schema: &key_schema,
             subtask: setup.subtask,
             parallelism: setup.parallelism,
         })?;
         Ok(Box::new(ProcessOperator {
             function: self.function.clone(),
             states,
+            timers: FunctionTimers::open(setup.state, &key_schema)?,
             collector: Collector::new(),
-            pending: None,
+            sides: self.side_tags.open(),
+            interrupted: None,
         }))
     }
 }
@@ -51,68 +59,147 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
 struct ProcessOperator<F: KeyedProcessFunction> {
     function: Arc<F>,
     states: F::States,
+    timers: FunctionTimers,
     collector: Collector<F::Out>,
-    /// The batch that a full output interrupted, and its next row.
-    pending: Option<(KeyedBatch, usize)>,
+    sides: SideOutputs,
+    interrupted: Option<Interrupted>,
+}
+
+/// What a full output has interrupted.
+#[derive(Debug)]
+enum Interrupted {
+    /// A batch, before this row.
+    Rows(KeyedBatch, usize),
+    /// Timers that fire.
+    Timers,
 }
 
 impl<F: KeyedProcessFunction> fmt::Debug for ProcessOperator<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(type_name::<F>()).field("pending", &self.pending).finish_non_exhaustive()
+        f.debug_struct(type_name::<F>()).field("interrupted", &self.interrupted).finish_non_exhaustive()
     }
 }
 
 impl<F: KeyedProcessFunction> ProcessOperator<F> {
     /// Processes rows until the output is full; then gives the row to go on with.
     fn run(&mut self, batch: &KeyedBatch, first: usize, cx: &mut OperatorContext<'_>) -> Result<Option<usize>> {
-        let records = records(batch.changes.rows())?;
+        let rows = batch.changes.rows();
+        let (records, stamps) = (records(rows)?, Stamps::of(rows));
         let group_len = batch.keys.max_parallelism().prefix_len();
-        for row in first..batch.changes.num_rows() {
+        for row in first..rows.num_rows() {
+            let stamp = stamps.at(row);
             let key = KeyContext {
                 key_group: batch.keys.key_group(row),
                 key: &batch.keys.get(row)[group_len..],
                 namespace: NO_NAMESPACE,
-                row_ms: None,
+                row_ms: stamp.timestamp_ms,
             };
-            let mut ctx =
-                Context { backend: &mut *cx.state, key, processing_time_ms: cx.processing_time_ms, keys: PhantomData };
+            let moment = Moment {
+                timestamp_ms: stamp.timestamp_ms,
+                watermark_ms: cx.event_time_ms.max(stamp.watermark_ms),
+                processing_time_ms: cx.processing_time_ms,
+                timer: None,
+            };
             let value = read(records.value(row))?;
-            self.function.process_element(&mut self.states, value, &mut ctx, &mut self.collector)?;
-            self.collector.check()?;
-            if self.collector.is_full() {
-                self.collector.flush(cx.output)?;
-                if cx.output.is_full() {
-                    return Ok(Some(row + 1));
-                }
+            self.call(key, moment, cx, |function, states, ctx, out| function.process_element(states, value, ctx, out))?;
+            if self.passes_on(cx)? {
+                return Ok(Some(row + 1));
             }
         }
-        self.collector.flush(cx.output)?;
+        self.flush(cx)?;
         Ok(None)
+    }
+
+    /// Fires timers that are due until the output is full; then gives true.
+    fn fire(&mut self, cx: &mut OperatorContext<'_>) -> Result<bool> {
+        let (event_time_ms, processing_time_ms) = (cx.event_time_ms, cx.processing_time_ms);
+        while let Some((domain, timer)) =
+            self.timers.next_due(cx.state, event_time_ms, processing_time_ms, cx.end_of_input)?
+        {
+            let row_ms = (domain == TimeDomain::EventTime).then_some(timer.time_ms);
+            let moment = Moment {
+                timestamp_ms: Some(timer.time_ms),
+                watermark_ms: event_time_ms,
+                processing_time_ms,
+                timer: Some(domain),
+            };
+            let key = KeyContext { row_ms, ..timer.context() };
+            self.call(key, moment, cx, |function, states, ctx, out| {
+                function.on_timer(states, timer.time_ms, ctx, out)
+            })?;
+            if self.passes_on(cx)? {
+                return Ok(true);
+            }
+        }
+        self.flush(cx)?;
+        Ok(false)
+    }
+
+    fn call(
+        &mut self,
+        key: KeyContext<'_>,
+        moment: Moment,
+        cx: &mut OperatorContext<'_>,
+        call: impl FnOnce(&F, &mut F::States, &mut Context<'_, F::Key>, &mut Collector<F::Out>) -> Result<()>,
+    ) -> Result<()> {
+        let mut ctx = Context {
+            backend: &mut *cx.state,
+            key,
+            moment,
+            timers: &mut self.timers,
+            sides: &mut self.sides,
+            keys: PhantomData,
+        };
+        self.collector.set_timestamp(moment.of_results());
+        call(&self.function, &mut self.states, &mut ctx, &mut self.collector)?;
+        self.collector.check()?;
+        self.sides.check()
+    }
+
+    /// Passes on what was given if it is much. True when the operator should yield.
+    fn passes_on(&mut self, cx: &mut OperatorContext<'_>) -> Result<bool> {
+        if !self.collector.is_full(&self.sides) {
+            return Ok(false);
+        }
+        self.flush(cx)?;
+        Ok(cx.output.is_full())
+    }
+
+    fn flush(&mut self, cx: &mut OperatorContext<'_>) -> Result<()> {
+        self.collector.flush(cx.output)?;
+        self.sides.flush(cx.output)
+    }
+
+    fn progress(&self) -> Progress {
+        if self.interrupted.is_some() { Progress::More } else { Progress::Done }
     }
 }
 
 impl<F: KeyedProcessFunction> KeyedOperator for ProcessOperator<F> {
     fn process(&mut self, _: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
         let next = self.run(batch, 0, cx)?;
-        self.pending = next.map(|next| (batch.clone(), next));
+        self.interrupted = next.map(|next| Interrupted::Rows(batch.clone(), next));
         Ok(self.progress())
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if let Some((batch, first)) = self.pending.take() {
-            let next = self.run(&batch, first, cx)?;
-            self.pending = next.map(|next| (batch, next));
+        match self.interrupted.take() {
+            Some(Interrupted::Rows(batch, first)) => {
+                let next = self.run(&batch, first, cx)?;
+                self.interrupted = next.map(|next| Interrupted::Rows(batch, next));
+            }
+            Some(Interrupted::Timers) => return self.advance(cx),
+            None => {}
         }
         Ok(self.progress())
     }
 
-    fn advance(&mut self, _: &mut OperatorContext<'_>) -> Result<Progress> {
-        Ok(Progress::Done)
+    fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        self.interrupted = self.fire(cx)?.then_some(Interrupted::Timers);
+        Ok(self.progress())
     }
-}
 
-impl<F: KeyedProcessFunction> ProcessOperator<F> {
-    fn progress(&self) -> Progress {
-        if self.pending.is_some() { Progress::More } else { Progress::Done }
+    fn wake_at_ms(&self) -> Option<i64> {
+        self.timers.wake_at_ms()
     }
 }

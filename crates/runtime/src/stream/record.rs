@@ -1,9 +1,10 @@
 //! Records as bytes: the column in which they travel.
 
+use super::stamp::{Stamp, Stamps};
 use crate::batch::arrow_error;
 use arrow_array::builder::LargeBinaryBuilder;
 use arrow_array::cast::AsArray;
-use arrow_array::{ArrayRef, LargeBinaryArray, RecordBatch};
+use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headpond_state::{Error, Result};
 use serde::Serialize;
@@ -72,8 +73,12 @@ pub(super) fn records(rows: &RecordBatch) -> Result<&LargeBinaryArray> {
 }
 
 /// Gives all records of a batch.
-pub(super) fn read_all<T: DeserializeOwned>(rows: &RecordBatch, give: &mut dyn FnMut(T) -> Result<()>) -> Result<()> {
-    records(rows)?.iter().flatten().try_for_each(|bytes| give(read(bytes)?))
+pub(super) fn read_all<T: DeserializeOwned>(
+    rows: &RecordBatch,
+    give: &mut dyn FnMut(T, Stamp) -> Result<()>,
+) -> Result<()> {
+    let (records, stamps) = (records(rows)?, Stamps::of(rows));
+    (0..records.len()).try_for_each(|row| give(read(records.value(row))?, stamps.at(row)))
 }
 
 /// Reads a record.

@@ -113,7 +113,7 @@ impl<T> fmt::Debug for WriterAdapter<T> {
 impl<T> SinkWriter for WriterAdapter<T> {
     fn write(&mut self, batch: &ChangeBatch, _: Option<&Keys>, _: &mut SinkContext<'_>) -> Result<()> {
         let WriterAdapter { writer, read } = self;
-        read(batch.rows(), &mut |record| writer.write(record))
+        read(batch.rows(), &mut |record, _| writer.write(record))
     }
 
     fn prepare(&mut self, checkpoint: CheckpointId, _: bool, _: &mut SinkContext<'_>) -> Result<Option<Value>> {

@@ -234,7 +234,7 @@ impl TotalsOperator {
     }
 }
 
-fn int(rows: &RecordBatch, column: usize) -> &Int64Array {
+pub fn int(rows: &RecordBatch, column: usize) -> &Int64Array {
     rows.column(column).as_primitive::<Int64Type>()
 }
 
@@ -273,6 +273,8 @@ pub struct Collected {
     pub commits: Arc<AtomicU64>,
     /// The greatest number of rows a writer got in one call.
     pub largest_call: Arc<AtomicU64>,
+    /// The rows that writers got, published or not.
+    pub written: Arc<AtomicU64>,
 }
 
 impl Collected {
@@ -310,7 +312,7 @@ impl Sink for Collected {
         Ok(())
     }
     fn open(&self, _: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
-        Ok(Box::new(CollectedWriter { rows: Vec::new(), largest_call: self.largest_call.clone() }))
+        Ok(Box::new(CollectedWriter { rows: Vec::new(), of: self.clone() }))
     }
     fn commit(&self, _: &SinkJob, _: CheckpointId, committables: &[Committable]) -> Result<()> {
         self.commits.fetch_add(1, Ordering::SeqCst);
@@ -325,12 +327,13 @@ impl Sink for Collected {
 #[derive(Debug)]
 struct CollectedWriter {
     rows: Vec<Change>,
-    largest_call: Arc<AtomicU64>,
+    of: Collected,
 }
 
 impl SinkWriter for CollectedWriter {
     fn write(&mut self, batch: &ChangeBatch, _: Option<&Keys>, _: &mut SinkContext<'_>) -> Result<()> {
-        self.largest_call.fetch_max(batch.num_rows() as u64, Ordering::SeqCst);
+        self.of.largest_call.fetch_max(batch.num_rows() as u64, Ordering::SeqCst);
+        self.of.written.fetch_add(batch.num_rows() as u64, Ordering::SeqCst);
         let columns = batch.rows().num_columns();
         for row in 0..batch.num_rows() {
             let values = (0..columns).map(|column| int(batch.rows(), column).value(row)).collect();
@@ -344,34 +347,47 @@ impl SinkWriter for CollectedWriter {
     }
 }
 
+/// Adds the source of [`Numbers`], with watermarks that trail by 1.
+pub fn add_numbers(graph: &mut JobGraph, id: &str, source: Numbers) -> NodeId {
+    let kind = NodeKind::Source(SourceNode {
+        source: Arc::new(source),
+        watermarks: Some(Arc::new(|| Ok(Box::new(Trailing(1))))),
+        row_watermark: false,
+    });
+    add(graph, id, &["k", "v", "ts"], kind)
+}
+
+/// Adds an operator over `input` by its first column.
+pub fn add_keyed(
+    graph: &mut JobGraph,
+    id: &str,
+    columns: &[&str],
+    input: NodeId,
+    operator: impl KeyedOperatorFactory + 'static,
+) -> NodeId {
+    let inputs = vec![KeyedInput { node: input, key: vec![0] }];
+    add(graph, id, columns, NodeKind::Keyed { inputs, operator: Arc::new(operator) })
+}
+
+/// Adds a sink of `input`, by its first column.
+pub fn add_sink(graph: &mut JobGraph, id: &str, input: NodeId, sink: &Collected) {
+    let node = graph.node(input);
+    let (schema, description) = (node.schema.clone(), "collected".to_owned());
+    let kind = NodeKind::Sink { input, key: Some(vec![0]), sink: Arc::new(sink.clone()) };
+    graph.add(Node { id: OperatorId::new(id), description, schema, kind });
+}
+
+/// Adds a node with columns of integers.
+pub fn add(graph: &mut JobGraph, id: &str, columns: &[&str], kind: NodeKind) -> NodeId {
+    graph.add(Node { id: OperatorId::new(id), description: id.to_owned(), schema: schema(columns), kind })
+}
+
 /// Source, totals, sink.
 pub fn totals(source: Numbers, window: Option<i64>, sink: &Collected) -> JobGraph {
     let mut graph = JobGraph::new();
-    let input = graph.add(Node {
-        id: OperatorId::new("out/source/0"),
-        description: "numbers".to_owned(),
-        schema: source.schema(),
-        kind: NodeKind::Source(SourceNode {
-            source: Arc::new(source),
-            watermarks: Some(Arc::new(|| Ok(Box::new(Trailing(1))))),
-            row_watermark: false,
-        }),
-    });
-    let result = graph.add(Node {
-        id: OperatorId::new("out/totals/0"),
-        description: "count and sum of v by k".to_owned(),
-        schema: schema(&["k", "count", "sum"]),
-        kind: NodeKind::Keyed {
-            inputs: vec![KeyedInput { node: input, key: vec![0] }],
-            operator: Arc::new(Totals { window }),
-        },
-    });
-    graph.add(Node {
-        id: OperatorId::new("out/sink/0"),
-        description: "collected".to_owned(),
-        schema: schema(&["k", "count", "sum"]),
-        kind: NodeKind::Sink { input: result, key: Some(vec![0]), sink: Arc::new(sink.clone()) },
-    });
+    let input = add_numbers(&mut graph, "out/source/0", source);
+    let result = add_keyed(&mut graph, "out/totals/0", &["k", "count", "sum"], input, Totals { window });
+    add_sink(&mut graph, "out/sink/0", result, sink);
     graph
 }
 
@@ -403,4 +419,18 @@ pub fn checkpointed(dir: &Path, parallelism: usize) -> JobOptions {
 
 pub fn run(graph: JobGraph, options: JobOptions) -> Result<Ending> {
     Job::prepare(graph, options)?.run(JobControl::new(), Arc::new(JobMetrics::default()))
+}
+
+/// Runs a job until `enough`, then stops it.
+pub fn run_until(graph: JobGraph, options: JobOptions, enough: impl Fn(&JobMetrics) -> bool) -> Result<Ending> {
+    let job = Job::prepare(graph, options)?;
+    let (control, metrics) = (JobControl::new(), Arc::new(JobMetrics::default()));
+    std::thread::scope(|scope| {
+        let running = scope.spawn(|| job.run(control.clone(), metrics.clone()));
+        while !enough(&metrics) && !running.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        control.stop();
+        running.join().expect("no panic")
+    })
 }

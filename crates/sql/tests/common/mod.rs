@@ -197,6 +197,7 @@ impl<'g> Run<'g> {
                 event_time_ms,
                 processing_time_ms,
                 cut: false,
+                end_of_input: event_time_ms == i64::MAX,
                 counters: &mut self.counters,
             };
             let progress = match f.take() {

@@ -27,8 +27,8 @@ impl<A: AggregateFunction> AggregatingStateDescriptor<A> {
 
     /// Makes accumulators expire.
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: TtlConfig) -> Self {
-        self.declaration.ttl = Some(ttl);
+    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+        self.declaration.ttl = Some(ttl.into());
         self
     }
 

@@ -19,8 +19,8 @@ impl<T> ListStateDescriptor<T> {
 
     /// Makes elements expire, each by itself.
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: TtlConfig) -> Self {
-        self.0.ttl = Some(ttl);
+    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+        self.0.ttl = Some(ttl.into());
         self
     }
 

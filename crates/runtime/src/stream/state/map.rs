@@ -24,8 +24,8 @@ impl<U: KeyComponent, V> MapStateDescriptor<U, V> {
 
     /// Makes entries expire, each by itself.
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: TtlConfig) -> Self {
-        self.declaration.ttl = Some(ttl);
+    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+        self.declaration.ttl = Some(ttl.into());
         self
     }
 

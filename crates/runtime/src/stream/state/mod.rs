@@ -1,7 +1,7 @@
 //! The states of a function: by descriptors registered, by key read and written.
 //!
 //! A descriptor says a state's name, how its values are written ([`codec`](headpond_state::codec)), and when they
-//! expire. [`open`](super::KeyedProcessFunction::open) registers it and gets the state, whose calls take the
+//! expire ([`StateTtlConfig`]). [`open`](super::KeyedProcessFunction::open) registers it and gets the state, whose calls take the
 //! [`Context`](super::Context) of the record: they are about its key.
 //!
 //! | descriptor | registered by | state, for each key |
@@ -25,6 +25,7 @@ mod aggregating;
 mod list;
 mod map;
 mod reducing;
+mod ttl;
 mod value;
 
 pub use aggregating::{AggregatingState, AggregatingStateDescriptor};
@@ -33,6 +34,7 @@ pub use headpond_state::typed::AggregateFunction;
 pub use list::{ListState, ListStateDescriptor};
 pub use map::{MapState, MapStateDescriptor};
 pub use reducing::{ReducingState, ReducingStateDescriptor};
+pub use ttl::{StateTtlConfig, StateTtlConfigBuilder};
 pub use value::{ValueState, ValueStateDescriptor};
 
 use super::function::RuntimeContext;
@@ -65,10 +67,10 @@ impl<T> Declaration<T> {
 
     /// The state's descriptor, given the one that its kind makes of name and codec.
     fn complete(&self, descriptor: StateDescriptor, ctx: &RuntimeContext<'_>) -> Result<StateDescriptor> {
-        if self.ttl.is_some_and(|ttl| ttl.domain == TimeDomain::EventTime) {
-            return Err(Error::unsupported("states of the stream API expire by processing time only")
+        if self.ttl.is_some_and(|ttl| ttl.ttl_ms <= 0) {
+            return Err(Error::invalid("a state's time to live is not above zero")
                 .with(Context::State, &self.name)
-                .hint("use `TimeDomain::ProcessingTime`"));
+                .hint("give it at least a millisecond, or no time to live"));
         }
         Ok(descriptor.with_key_schema(ctx.key_schema.to_string()).with_ttl(self.ttl))
     }

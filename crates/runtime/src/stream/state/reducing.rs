@@ -34,8 +34,8 @@ impl<T> ReducingStateDescriptor<T> {
 
     /// Makes values expire.
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: TtlConfig) -> Self {
-        self.declaration.ttl = Some(ttl);
+    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+        self.declaration.ttl = Some(ttl.into());
         self
     }
 
