@@ -145,25 +145,37 @@ impl MemoryKeyedState {
             for (id, op) in ops.by_ref().take(LOOKUP_LEN) {
                 let index = index_of(&self.registered, id)?;
                 let State { descriptor, table, .. } = &self.states[index];
-                let lookup = match op {
-                    WriteOp::Put { key, .. } | WriteOp::Merge { key, .. } | WriteOp::Delete { key } => {
-                        table.lookup(key).map_err(|error| error.with(Context::State, &descriptor.name))?
-                    }
-                    WriteOp::DeleteRange { .. } => Lookup::default(),
+                let lookup = match key_of(&op) {
+                    Some(key) => table.lookup(key).map_err(|error| error.with(Context::State, &descriptor.name))?,
+                    None => Lookup::default(),
                 };
                 together.push((index, op, lookup));
             }
             if together.is_empty() {
                 return Ok(());
             }
-            together.iter_mut().for_each(|(index, _, lookup)| self.states[*index].table.probe(lookup));
-            let touched =
-                together.iter().fold(0, |sum, (index, _, lookup)| sum ^ self.states[*index].table.touch(lookup));
-            std::hint::black_box(touched);
+            self.prepare(&mut together);
             for (index, op, lookup) in &together {
                 self.apply_one(*index, *op, *lookup)?;
             }
         }
+    }
+
+    /// Brings into the cache what the writes will need.
+    fn prepare(&self, together: &mut [(usize, WriteOp<'_>, Lookup)]) {
+        for (index, op, lookup) in together.iter_mut() {
+            if let Some(key) = key_of(op) {
+                self.states[*index].table.probe(lookup, key);
+            }
+        }
+        let mut touched = 0;
+        for (index, op, lookup) in together.iter() {
+            touched ^= key_of(op).map_or(0, |_| self.states[*index].table.touch(lookup));
+        }
+        for (index, op, lookup) in together.iter() {
+            touched ^= key_of(op).map_or(0, |key| self.states[*index].table.touch_entry(lookup, key));
+        }
+        std::hint::black_box(touched);
     }
 
     fn apply_one(&mut self, index: usize, op: WriteOp<'_>, at: Lookup) -> Result<()> {
@@ -241,6 +253,14 @@ impl MemoryKeyedState {
     }
 }
 
+/// The one key a write is about.
+fn key_of<'a>(op: &WriteOp<'a>) -> Option<&'a [u8]> {
+    match op {
+        WriteOp::Put { key, .. } | WriteOp::Merge { key, .. } | WriteOp::Delete { key } => Some(key),
+        WriteOp::DeleteRange { .. } => None,
+    }
+}
+
 fn index_of(registered: &[usize], id: StateId) -> Result<usize> {
     let index = registered.get(id.index()).copied();
     index.ok_or_else(|| Error::invalid(format!("no state is registered with id {}", id.0)))
@@ -314,6 +334,16 @@ impl KeyedStateBackend for MemoryKeyedState {
 
     fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
         self.state(state)?.table.scan(range, visit);
+        Ok(())
+    }
+
+    fn scan_many(
+        &mut self,
+        state: StateId,
+        ranges: &[ScanRange<'_>],
+        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    ) -> Result<()> {
+        self.state(state)?.table.scan_many(ranges, visit);
         Ok(())
     }
 
