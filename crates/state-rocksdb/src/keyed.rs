@@ -4,7 +4,7 @@ use crate::cut::Cut;
 use crate::database::Database;
 use crate::read::Reader;
 use crate::registry::{Registration, Registry};
-use crate::scan::scan;
+use crate::scan::{scan, scan_many};
 use crate::upload::RocksDbSnapshot;
 use headpond_state::{
     CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange,
@@ -177,6 +177,16 @@ impl KeyedStateBackend for RocksDbKeyedState {
         self.check()?;
         let name = &self.registry.get(state)?.column_family;
         scan(&self.database, name, range, visit)
+    }
+
+    fn scan_many(
+        &mut self,
+        state: StateId,
+        ranges: &[ScanRange<'_>],
+        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    ) -> Result<()> {
+        self.check()?;
+        scan_many(&self.database, &self.registry.get(state)?.column_family, ranges, visit)
     }
 
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {

@@ -143,13 +143,14 @@ impl Case {
 
 fn any_case() -> impl Strategy<Value = Case> {
     let rest = || vec(prop_oneof![Just(0u8), Just(1), Just(7), Just(0xff)], 0..4);
-    let key = move || (prop_oneof![Just(4u8), Just(5), Just(126)], rest()).prop_map(|(group, rest)| [vec![group], rest].concat());
+    let key = move || {
+        (prop_oneof![Just(4u8), Just(5), Just(126)], rest()).prop_map(|(group, rest)| [vec![group], rest].concat())
+    };
     let prefix = prop_oneof![6 => key(), 1 => Just(Vec::new())];
     let limit = prop_oneof![2 => Just(usize::MAX), 1 => 0..5usize];
     let stop_after = prop_oneof![3 => Just(usize::MAX), 1 => 1..4usize];
-    (prefix, option::of((any::<bool>(), key())), option::of(key()), limit, stop_after).prop_map(
-        |(prefix, start, end, limit, stop_after)| Case { prefix, start, end, limit, stop_after },
-    )
+    (prefix, option::of((any::<bool>(), key())), option::of(key()), limit, stop_after)
+        .prop_map(|(prefix, start, end, limit, stop_after)| Case { prefix, start, end, limit, stop_after })
 }
 
 /// Scans told together visit what they visit one by one, in whatever order they come, between writes that put and delete.
