@@ -73,7 +73,8 @@ fn scan(
 ) -> Result<(f64, f64)> {
     let (mut seen, mut spent) = (0u64, 0.0);
     for start in (0..entries).step_by(batch_len as usize) {
-        let mut keys: Vec<_> = (start..entries.min(start + batch_len)).map(|index| key(mix(index) % (2 * entries))).collect();
+        let mut keys: Vec<_> =
+            (start..entries.min(start + batch_len)).map(|index| key(mix(index) % (2 * entries))).collect();
         if sorted {
             keys.sort_unstable();
         }

@@ -4,6 +4,7 @@ use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
 use crate::ordered::{Leaves, OrderedShard};
 use crate::point::{Entries, PointShard, Probe};
+use crate::sweep::{Expiry, Swept};
 use headpond_state::{
     AccessPattern, Entry, Error, Flow, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, Result, ScanRange,
 };
@@ -193,6 +194,25 @@ impl Table {
             }
         }
         within
+    }
+
+    /// The number of shards.
+    pub(crate) fn shards(&self) -> usize {
+        self.key_groups.len()
+    }
+
+    /// Looks at a piece of a shard and removes what has expired of it. `None`: the shard has no piece of this number.
+    pub(crate) fn sweep(
+        &mut self,
+        shard: usize,
+        piece: usize,
+        expiry: &Expiry,
+        account: &Arc<Account>,
+    ) -> Option<Swept> {
+        match &mut self.shards {
+            Shards::Point(shards) => shards.get_mut(shard)?.sweep(piece, expiry, account),
+            Shards::Ordered(shards) => shards.get_mut(shard)?.sweep(piece, expiry),
+        }
     }
 
     /// Removes all entries of a shard.

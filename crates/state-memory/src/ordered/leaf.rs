@@ -5,6 +5,8 @@ use crate::budget::Account;
 use std::cmp::Ordering;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
 
 /// Bytes of living entries beyond which a leaf is split.
 const LEAF_LEN_MAX: usize = 8 * 1024;
@@ -34,6 +36,8 @@ pub(crate) struct Leaf {
     charged: usize,
     /// Bytes of no entry.
     dead: usize,
+    /// The earliest expiry that a sweep has found; the lowest number once something was added. Snapshots do not look at it.
+    earliest: AtomicI64,
     /// The length of what all keys begin with, or less.
     skip: usize,
     /// Entries as `key length | value length | key | value`, in the order of writing.
@@ -52,8 +56,15 @@ struct Slot {
 impl Leaf {
     pub(super) fn new(account: &Arc<Account>) -> Self {
         account.charge(LEAF_OVERHEAD);
-        let (bytes, slots) = (Vec::new(), Vec::new());
-        Leaf { account: Arc::clone(account), charged: LEAF_OVERHEAD, dead: 0, skip: 0, bytes, slots }
+        Leaf {
+            account: Arc::clone(account),
+            charged: LEAF_OVERHEAD,
+            dead: 0,
+            earliest: AtomicI64::new(i64::MIN),
+            skip: 0,
+            bytes: Vec::new(),
+            slots: Vec::new(),
+        }
     }
 
     /// A leaf with the same entries.
@@ -86,6 +97,7 @@ impl Leaf {
 
     /// Writes an entry to the buffer's end.
     fn store(&mut self, key: &[u8], value: &[u8]) -> u32 {
+        *self.earliest.get_mut() = i64::MIN;
         let start = self.bytes.len();
         let size = HEADER_LEN + key.len() + value.len();
         if self.bytes.capacity() - start < size {
@@ -127,9 +139,8 @@ impl Leaf {
     fn bounds(&self, slot: Slot) -> (usize, usize, usize) {
         let start = slot.start as usize;
         let header = &self.bytes[start..start + HEADER_LEN];
-        let length = |at: usize| {
-            u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize
-        };
+        let length =
+            |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]) as usize;
         let key = start + HEADER_LEN;
         (key, key + length(0), key + length(0) + length(4))
     }
@@ -249,6 +260,15 @@ impl Leaf {
             }
         }
         self.charge();
+    }
+
+    /// The earliest expiry of an entry, if it is known: nothing expires before.
+    pub(super) fn earliest(&self) -> i64 {
+        self.earliest.load(Relaxed)
+    }
+
+    pub(super) fn set_earliest(&self, expires_ms: i64) {
+        self.earliest.store(expires_ms, Relaxed);
     }
 
     pub(super) fn remove(&mut self, range: Range<usize>) {

@@ -4,6 +4,7 @@ use super::directory::Leaves;
 use super::leaf::{LEAF_OVERHEAD, Leaf};
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
+use crate::sweep::{Expiry, Swept};
 use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
 use std::ops::Range;
 use std::sync::Arc;
@@ -148,22 +149,38 @@ impl OrderedShard {
         Flow::Continue
     }
 
-    /// Looks at the leaf of this number and removes the entries whose value is `dead`. `None`: there is no such leaf.
-    pub(crate) fn sweep(&mut self, place: usize, dead: &dyn Fn(&[u8]) -> bool) -> Option<SweptLeaf> {
+    /// Looks at the leaf of this number and removes the entries that have expired, unless nothing in it can have. `None`: there is
+    /// no such leaf.
+    pub(crate) fn sweep(&mut self, place: usize, expiry: &Expiry) -> Option<Swept> {
         let leaf = self.leaves.get(place)?;
-        let removed: Vec<usize> = (0..leaf.len()).filter(|index| dead(leaf.value(*index))).collect();
-        let mut swept = SweptLeaf { entries: leaf.len(), removed: removed.len(), bytes: 0, again: false };
+        if !expiry.is_past(leaf.earliest()) {
+            return Some(Swept::default());
+        }
+        let mut removed = Vec::new();
+        let mut swept = Swept { entries: leaf.len(), ..Swept::default() };
+        let mut earliest = i64::MAX;
+        for (index, (key, value)) in leaf.iter().enumerate() {
+            let expires_ms = expiry.of(value);
+            if expiry.is_past(expires_ms) {
+                removed.push(index);
+                swept.bytes += key.len() + value.len();
+            } else {
+                earliest = earliest.min(expires_ms);
+            }
+        }
         if removed.is_empty() {
+            leaf.set_earliest(earliest);
             return Some(swept);
         }
-        swept.bytes = removed.iter().map(|index| leaf.key(*index).len() + leaf.value(*index).len()).sum();
-        let whole = removed.len() == leaf.len();
+        swept.removed = removed.len();
         self.len -= removed.len();
+        let whole = removed.len() == leaf.len();
         let leaves = Arc::make_mut(&mut self.leaves);
         if whole {
             leaves.remove(place);
         } else {
             leaves.leaf_mut(place).remove_all(&removed);
+            leaves.leaf(place).set_earliest(earliest);
         }
         swept.again = whole || join_if_small(&mut self.leaves, place);
         Some(swept)
@@ -187,18 +204,6 @@ impl OrderedShard {
             _ => Growth { copied, regrown: Some((identity + 1, leaf.growth(len))), ..Growth::default() },
         }
     }
-}
-
-/// What sweeping a leaf did.
-#[derive(Debug)]
-pub(crate) struct SweptLeaf {
-    /// The entries it had.
-    pub(crate) entries: usize,
-    pub(crate) removed: usize,
-    /// Bytes of the removed keys and values.
-    pub(crate) bytes: usize,
-    /// Whether another leaf has come to its place, or other entries into it.
-    pub(crate) again: bool,
 }
 
 /// The first entry that is not before all that is within.
