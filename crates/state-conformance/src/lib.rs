@@ -80,6 +80,7 @@ macro_rules! conformance_tests {
                 a_scan_stops_when_told_and_resumes_after_a_key,
                 a_point_state_is_scanned_in_order_too,
                 a_scan_of_all_crosses_key_groups,
+                scans_told_together_agree_with_scans_one_by_one,
             }
             registrations {
                 equal_descriptors_have_one_id,

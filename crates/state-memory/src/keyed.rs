@@ -3,13 +3,14 @@
 use crate::budget::Account;
 use crate::point::PAGE_LEN_MAX;
 use crate::snapshot::{MemorySnapshot, UploadedFiles};
+use crate::sweep::Sweeper;
 use crate::table::{LOOKUP_LEN, Lookup, Table};
 use hashbrown::{HashMap, HashSet};
 use headpond_state::canonical::read_canonical;
 use headpond_state::{
     CheckpointId, Context, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedBackendParams, KeyedStateBackend,
-    KeyedStateHandle, MaxParallelism, OperatorId, RestoredState, Result, ScanRange, Snapshot, SnapshotOptions,
-    StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+    KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState, Result, ScanRange, Snapshot,
+    SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
 };
 use std::sync::Arc;
 
@@ -38,6 +39,9 @@ pub(crate) struct MemoryKeyedState {
     uploaded: Arc<UploadedFiles>,
     /// Shared with every snapshot that is alive: while there is one, writes may copy pieces.
     frozen: Arc<()>,
+    clock: Arc<OperatorClock>,
+    /// Bytes of keys and values that have expired and were removed.
+    reclaimed_bytes: u64,
     poisoned: bool,
     scratch: Vec<u8>,
 }
@@ -48,6 +52,8 @@ struct State {
     /// Its id, once the job has registered it.
     id: Option<StateId>,
     table: Table,
+    /// The cleaner of a state that expires, once the job has said when.
+    sweeper: Option<Sweeper>,
 }
 
 impl MemoryKeyedState {
@@ -67,6 +73,8 @@ impl MemoryKeyedState {
             changed_in: vec![0; params.key_groups.len()],
             uploaded: Arc::default(),
             frozen: Arc::default(),
+            clock: params.clock,
+            reclaimed_bytes: 0,
             poisoned: false,
             scratch: Vec::new(),
         };
@@ -119,7 +127,7 @@ impl MemoryKeyedState {
             return Err(Error::invalid("an operator has more than 65536 states"));
         }
         let table = Table::new(descriptor.access, self.key_groups, self.max_parallelism);
-        self.states.push(State { descriptor: descriptor.clone(), id: None, table });
+        self.states.push(State { descriptor: descriptor.clone(), id: None, table, sweeper: None });
         Ok(())
     }
 
@@ -145,25 +153,37 @@ impl MemoryKeyedState {
             for (id, op) in ops.by_ref().take(LOOKUP_LEN) {
                 let index = index_of(&self.registered, id)?;
                 let State { descriptor, table, .. } = &self.states[index];
-                let lookup = match op {
-                    WriteOp::Put { key, .. } | WriteOp::Merge { key, .. } | WriteOp::Delete { key } => {
-                        table.lookup(key).map_err(|error| error.with(Context::State, &descriptor.name))?
-                    }
-                    WriteOp::DeleteRange { .. } => Lookup::default(),
+                let lookup = match key_of(&op) {
+                    Some(key) => table.lookup(key).map_err(|error| error.with(Context::State, &descriptor.name))?,
+                    None => Lookup::default(),
                 };
                 together.push((index, op, lookup));
             }
             if together.is_empty() {
                 return Ok(());
             }
-            together.iter_mut().for_each(|(index, _, lookup)| self.states[*index].table.probe(lookup));
-            let touched =
-                together.iter().fold(0, |sum, (index, _, lookup)| sum ^ self.states[*index].table.touch(lookup));
-            std::hint::black_box(touched);
+            self.prepare(&mut together);
             for (index, op, lookup) in &together {
                 self.apply_one(*index, *op, *lookup)?;
             }
         }
+    }
+
+    /// Brings into the cache what the writes will need.
+    fn prepare(&self, together: &mut [(usize, WriteOp<'_>, Lookup)]) {
+        for (index, op, lookup) in together.iter_mut() {
+            if let Some(key) = key_of(op) {
+                self.states[*index].table.probe(lookup, key);
+            }
+        }
+        let mut touched = 0;
+        for (index, op, lookup) in together.iter() {
+            touched ^= key_of(op).map_or(0, |_| self.states[*index].table.touch(lookup));
+        }
+        for (index, op, lookup) in together.iter() {
+            touched ^= key_of(op).map_or(0, |key| self.states[*index].table.touch_entry(lookup, key));
+        }
+        std::hint::black_box(touched);
     }
 
     fn apply_one(&mut self, index: usize, op: WriteOp<'_>, at: Lookup) -> Result<()> {
@@ -186,6 +206,23 @@ impl MemoryKeyedState {
         }
         self.changed_in[at.shard] = self.generation;
         Ok(())
+    }
+
+    /// Gives back some of what has expired.
+    fn sweep(&mut self, writes: usize) {
+        for State { table, sweeper, .. } in &mut self.states {
+            let Some(sweeper) = sweeper else { continue };
+            let (mut steps, expiry) = sweeper.due(&self.clock, table, writes);
+            while steps > 0 {
+                let shard = sweeper.shard;
+                let swept = table.sweep(shard, sweeper.piece, &expiry, &self.account);
+                if let Some(swept) = swept.filter(|swept| swept.removed > 0) {
+                    self.changed_in[shard] = self.generation;
+                    self.reclaimed_bytes += swept.bytes as u64;
+                }
+                steps = steps.saturating_sub(sweeper.stepped(swept, table.shards()));
+            }
+        }
     }
 
     /// Checks before anything is applied that the budget has room for the batch.
@@ -241,6 +278,14 @@ impl MemoryKeyedState {
     }
 }
 
+/// The one key a write is about.
+fn key_of<'a>(op: &WriteOp<'a>) -> Option<&'a [u8]> {
+    match op {
+        WriteOp::Put { key, .. } | WriteOp::Merge { key, .. } | WriteOp::Delete { key } => Some(key),
+        WriteOp::DeleteRange { .. } => None,
+    }
+}
+
 fn index_of(registered: &[usize], id: StateId) -> Result<usize> {
     let index = registered.get(id.index()).copied();
     index.ok_or_else(|| Error::invalid(format!("no state is registered with id {}", id.0)))
@@ -263,12 +308,17 @@ impl KeyedStateBackend for MemoryKeyedState {
                 let state = &mut self.states[index];
                 descriptor.check_restored(&state.descriptor)?;
                 state.table.reshape(descriptor.access, &self.account)?;
+                if state.descriptor.ttl != descriptor.ttl || state.sweeper.is_none() {
+                    state.sweeper = descriptor.ttl.map(Sweeper::new);
+                }
                 state.descriptor = descriptor.clone();
                 index
             }
             None => {
                 self.add(descriptor)?;
-                self.states.len() - 1
+                let index = self.states.len() - 1;
+                self.states[index].sweeper = descriptor.ttl.map(Sweeper::new);
+                index
             }
         };
         let registered = &mut self.registered;
@@ -317,14 +367,33 @@ impl KeyedStateBackend for MemoryKeyedState {
         Ok(())
     }
 
+    fn scan_many(
+        &mut self,
+        state: StateId,
+        ranges: &[ScanRange<'_>],
+        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    ) -> Result<()> {
+        self.state(state)?.table.scan_many(ranges, visit);
+        Ok(())
+    }
+
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
         self.check_open()?;
+        let writes = batch.len();
         let applied = self.apply(batch);
         batch.clear();
         applied.map_err(|error| {
             self.poisoned = true;
             error.with(Context::Operator, &self.operator)
-        })
+        })?;
+        self.sweep(writes);
+        Ok(())
+    }
+
+    fn time_passed(&mut self) -> Result<()> {
+        self.check_open()?;
+        self.sweep(0);
+        Ok(())
     }
 
     fn snapshot(&mut self, _id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>> {
@@ -356,7 +425,9 @@ impl KeyedStateBackend for MemoryKeyedState {
         StateUsage {
             entries: self.states.iter().map(|state| state.table.len() as u64).sum(),
             memory_bytes: self.account.used(),
-            ..StateUsage::default()
+            disk_bytes: 0,
+            expired_bytes: self.states.iter().flat_map(|state| &state.sweeper).map(Sweeper::expired_bytes).sum(),
+            reclaimed_bytes: self.reclaimed_bytes,
         }
     }
 

@@ -22,6 +22,7 @@ mod keyed;
 mod ordered;
 mod point;
 mod snapshot;
+mod sweep;
 mod table;
 
 pub use backend::{HashMapStateBackend, MemoryStateBackend};

@@ -4,6 +4,7 @@ use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
 use crate::ordered::{Leaves, OrderedShard};
 use crate::point::{Entries, PointShard, Probe};
+use crate::sweep::{Expiry, Swept};
 use headpond_state::{
     AccessPattern, Entry, Error, Flow, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, Result, ScanRange,
 };
@@ -82,24 +83,45 @@ impl Table {
             Shards::Point(_) => PointShard::hash(key),
             Shards::Ordered(_) => 0,
         };
-        Ok(Lookup { shard, hash, probe: Probe::default() })
+        Ok(Lookup { shard, hash, probe: Probe::default(), leaf: 0 })
     }
 
-    /// Finds where the entry probably is.
+    /// The first of three steps that bring into the cache what a lookup needs. Each is done for many lookups before the next, so
+    /// that their misses overlap. This one finds where the entry probably is.
     #[inline]
-    pub(crate) fn probe(&self, lookup: &mut Lookup) {
-        if let Shards::Point(shards) = &self.shards {
-            lookup.probe = shards.get(lookup.shard).map_or_else(Probe::default, |shard| shard.probe(lookup.hash));
+    pub(crate) fn probe(&self, lookup: &mut Lookup, key: &[u8]) {
+        match &self.shards {
+            Shards::Point(shards) => lookup.probe = shards[lookup.shard].probe(lookup.hash),
+            Shards::Ordered(shards) => lookup.leaf = shards[lookup.shard].probe(key),
         }
     }
 
-    /// Brings the probable entry into the cache.
+    /// The second step: touches the entry of a point state, or what finds it in the leaf.
     #[inline]
     pub(crate) fn touch(&self, lookup: &Lookup) -> u8 {
         match &self.shards {
-            Shards::Point(shards) => shards.get(lookup.shard).map_or(0, |shard| shard.touch(lookup.probe)),
-            Shards::Ordered(_) => 0,
+            Shards::Point(shards) => shards[lookup.shard].touch(lookup.probe),
+            Shards::Ordered(shards) => shards[lookup.shard].touch(lookup.leaf),
         }
+    }
+
+    /// The third step: touches the entry in its leaf.
+    #[inline]
+    pub(crate) fn touch_entry(&self, lookup: &Lookup, key: &[u8]) -> u8 {
+        match &self.shards {
+            Shards::Point(_) => 0,
+            Shards::Ordered(shards) => shards[lookup.shard].touch_entry(lookup.leaf, key),
+        }
+    }
+
+    /// All three steps for lookups of this table.
+    fn prepare<'k>(&self, lookups: &mut [Lookup], key: impl Fn(usize) -> &'k [u8]) {
+        lookups.iter_mut().enumerate().for_each(|(index, lookup)| self.probe(lookup, key(index)));
+        let mut touched = lookups.iter().fold(0, |sum, lookup| sum ^ self.touch(lookup));
+        for (index, lookup) in lookups.iter().enumerate() {
+            touched ^= self.touch_entry(lookup, key(index));
+        }
+        std::hint::black_box(touched);
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
@@ -111,19 +133,19 @@ impl Table {
     }
 
     pub(crate) fn get_many(&self, keys: &KeyBatch, visit: &mut dyn FnMut(usize, Option<&[u8]>)) -> Result<()> {
-        let Shards::Point(shards) = &self.shards else {
-            return keys.iter().enumerate().try_for_each(|(index, key)| self.get(key).map(|value| visit(index, value)));
-        };
         let mut lookups = [Lookup::default(); LOOKUP_LEN];
         for start in (0..keys.len()).step_by(LOOKUP_LEN) {
             let lookups = &mut lookups[..LOOKUP_LEN.min(keys.len() - start)];
             for (index, lookup) in lookups.iter_mut().enumerate() {
                 *lookup = self.lookup(keys.get(start + index))?;
             }
-            lookups.iter_mut().for_each(|lookup| self.probe(lookup));
-            std::hint::black_box(lookups.iter().fold(0, |sum, lookup| sum ^ self.touch(lookup)));
+            self.prepare(lookups, |index| keys.get(start + index));
             for (index, lookup) in lookups.iter().enumerate() {
-                let value = shards[lookup.shard].get_probed(lookup.probe, lookup.hash, keys.get(start + index));
+                let key = keys.get(start + index);
+                let value = match &self.shards {
+                    Shards::Point(shards) => shards[lookup.shard].get_probed(lookup.probe, lookup.hash, key),
+                    Shards::Ordered(shards) => shards[lookup.shard].get(key),
+                };
                 visit(start + index, value);
             }
         }
@@ -174,6 +196,25 @@ impl Table {
         within
     }
 
+    /// The number of shards.
+    pub(crate) fn shards(&self) -> usize {
+        self.key_groups.len()
+    }
+
+    /// Looks at a piece of a shard and removes what has expired of it. `None`: the shard has no piece of this number.
+    pub(crate) fn sweep(
+        &mut self,
+        shard: usize,
+        piece: usize,
+        expiry: &Expiry,
+        account: &Arc<Account>,
+    ) -> Option<Swept> {
+        match &mut self.shards {
+            Shards::Point(shards) => shards.get_mut(shard)?.sweep(piece, expiry, account),
+            Shards::Ordered(shards) => shards.get_mut(shard)?.sweep(piece, expiry),
+        }
+    }
+
     /// Removes all entries of a shard.
     pub(crate) fn clear_shard(&mut self, shard: usize, account: &Arc<Account>) {
         match &mut self.shards {
@@ -195,6 +236,26 @@ impl Table {
             };
             if flow == Flow::Stop {
                 return;
+            }
+        }
+    }
+
+    /// Scans many ranges; where they begin is brought into the cache together.
+    pub(crate) fn scan_many(&self, ranges: &[ScanRange<'_>], visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow) {
+        let mut lookups = [Lookup::default(); LOOKUP_LEN];
+        for (part, ranges) in ranges.chunks(LOOKUP_LEN).enumerate() {
+            let lowest = |index: usize| Bounds::of_scan(&ranges[index]).lowest();
+            if matches!(self.shards, Shards::Ordered(_)) {
+                let mut found = 0;
+                // A range may begin outside the key groups held; there is nothing of it to prepare then.
+                while let Some(at) = ranges.get(found).and_then(|_| self.lookup(lowest(found)).ok()) {
+                    lookups[found] = at;
+                    found += 1;
+                }
+                self.prepare(&mut lookups[..found], lowest);
+            }
+            for (index, range) in ranges.iter().enumerate() {
+                self.scan(range, &mut |entry| visit(part * LOOKUP_LEN + index, entry));
             }
         }
     }
@@ -241,6 +302,7 @@ pub(crate) struct Lookup {
     pub(crate) shard: usize,
     hash: u64,
     probe: Probe,
+    leaf: u32,
 }
 
 /// A shard as it was at a cut.
@@ -255,7 +317,7 @@ impl FrozenShard {
     pub(crate) fn entries(&self) -> Box<dyn Iterator<Item = (&[u8], &[u8])> + '_> {
         match self {
             FrozenShard::Point(entries) => Box::new(entries.sorted().into_iter()),
-            FrozenShard::Ordered(leaves) => Box::new(leaves.values().flat_map(|leaf| leaf.iter())),
+            FrozenShard::Ordered(leaves) => Box::new(leaves.entries()),
         }
     }
 }

@@ -3,16 +3,23 @@
 //! An incremental checkpoint uploads every file it has not uploaded before, so a merge costs its output once more.
 //! RocksDB's own leveled compaction merges level 0 with all it overlaps as soon as four files are there; where changed
 //! keys are spread over the key space that rewrites the whole state, every few checkpoints. The planner (`plan`) instead
-//! lets files gather and chooses between three merges by what they rewrite. This part reads the database's layout, runs
+//! lets files gather and chooses between three merges by what they rewrite; a fourth kind gives back what has expired or was
+//! deleted, once there is more of it than the settings allow. This part reads the database's layout, runs
 //! the chosen merges on a thread of the pool, one at a time per database, and counts.
 
 mod plan;
 
+use crate::age::Ages;
 use crate::database::{Database, lock};
+use crate::expiry::Moment;
 use headpond_state::{Context, Error, Result};
-use plan::{Layout, Merge, plan, plan_everything};
-use rust_rocksdb::CompactionOptions as RocksCompaction;
+use plan::{Layout, Merge, plan, plan_everything, reclaim};
+use rust_rocksdb::{CompactionOptions as RocksCompaction, LiveFile, Range};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Deleted ranges whose extent is asked for at a time.
+const RANGES_MEASURED: usize = 256;
 
 /// What compactions have read and written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,48 +45,101 @@ impl CompactionTotals {
 
 impl Database {
     /// Merges what the planner wants merged. Leaves a cut whose files are not listed alone: the merge follows after it.
-    pub(crate) fn compact_level0(&self) -> Result<()> {
-        let run_limit = self.shared.options.compaction.run_limit.max(2) as u64;
+    pub(crate) fn compact_where_due(&self) -> Result<()> {
         let _one_at_a_time = lock(&self.compacting);
+        let mut expired_bytes = 0;
         for name in self.column_families() {
-            while !self.is_closed()
-                && self.unlisted_cut().is_none()
-                && self.property(&name, "rocksdb.num-files-at-level0")? >= run_limit
-            {
-                let layout = Layout::of(&name, self.live_files()?);
-                let Some(merge) = plan(&layout, &self.shared.options.compaction) else { break };
-                self.merge(&name, &merge)?;
+            while !self.is_closed() {
+                // The time is taken first: what is merged now must have expired by the cut that may follow.
+                let moment = Moment::now(&self.clock);
+                if self.unlisted_cut().is_some() {
+                    break;
+                }
+                let Some(layout) = self.layout_if_due(&name, moment)? else { break };
+                let options = &self.shared.options.compaction;
+                let Some(merge) = reclaim(&layout, options).or_else(|| plan(&layout, options)) else {
+                    expired_bytes += layout.expired();
+                    break;
+                };
+                self.merge(&name, &layout, &merge, moment)?;
             }
         }
+        self.expired_bytes.store(expired_bytes, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Merges all files of every column family into its base.
-    pub(crate) fn compact_all(&self) -> Result<CompactionTotals> {
+    /// Merges all files of every column family into its base, and leaves out what has expired at `moment`.
+    pub(crate) fn compact_all(&self, moment: Moment) -> Result<CompactionTotals> {
         let _one_at_a_time = lock(&self.compacting);
         let mut totals = CompactionTotals::default();
         for name in self.column_families() {
             self.check()?;
-            let layout = Layout::of(&name, self.live_files()?);
+            let layout = self.layout(&name, moment)?;
             if let Some(merge) = plan_everything(&layout, &self.shared.options.compaction) {
-                totals.add(self.merge(&name, &merge)?);
+                totals.add(self.merge(&name, &layout, &merge, moment)?);
             }
         }
         Ok(totals)
     }
 
-    fn merge(&self, column_family: &str, merge: &Merge) -> Result<CompactionTotals> {
+    /// The layout of a column family, if there may be something to do.
+    fn layout_if_due(&self, column_family: &str, moment: Moment) -> Result<Option<Layout>> {
+        let run_limit = self.shared.options.compaction.run_limit.max(2) as u64;
+        let expires = self.expiry(column_family).is_some_and(|expiry| expiry.at(moment).is_some());
+        let due = expires
+            || lock(&self.ledger).family(column_family).has_deletions()
+            || self.property(column_family, "rocksdb.num-files-at-level0")? >= run_limit;
+        due.then(|| self.layout(column_family, moment)).transpose()
+    }
+
+    /// The files of a column family, with what of them is dead.
+    fn layout(&self, column_family: &str, moment: Moment) -> Result<Layout> {
+        let files: Vec<LiveFile> =
+            self.live_files()?.into_iter().filter(|file| file.column_family_name == column_family).collect();
+        let expiry = self.expiry(column_family).and_then(|expiry| expiry.at(moment));
+        let mut ledger = lock(&self.ledger);
+        let known = ledger.family(column_family);
+        // Of files that a restore brought nothing is known: what is in them was accessed within a time to live.
+        let unknown = expiry.filter(|(_, now_ms)| *now_ms != i64::MIN);
+        known.observe(&files, unknown.map(|(ttl_ms, now_ms)| Ages::even(now_ms.saturating_sub(ttl_ms), now_ms)));
+        let expired = |file: &LiveFile| {
+            let share = expiry.zip(known.ages(&file.name)).map(|((ttl, now), ages)| ages.expired_share(ttl, now));
+            (file.size as f64 * share.unwrap_or(0.0)) as u64
+        };
+        let mut layout = Layout::of(&files, expired);
+        layout.hidden = known.hidden_by_deletes();
+        let (ranges, each_stands_for) = known.deleted_ranges();
+        if !ranges.is_empty() {
+            let step = ranges.len().div_ceil(RANGES_MEASURED);
+            let sample: Vec<_> = ranges.iter().step_by(step).map(|(start, end)| Range::new(start, end)).collect();
+            let sizes = self
+                .rocks
+                .get_approximate_sizes_cf(&self.column_family(column_family)?, &sample)
+                .map_err(|cause| self.error("cannot measure the local database", cause))?;
+            let measured = sizes.iter().fold(0.0, |sum, size| sum + *size as f64);
+            layout.hidden += (measured * ranges.len() as f64 / sample.len() as f64 * each_stands_for) as u64;
+        }
+        Ok(layout)
+    }
+
+    fn merge(&self, column_family: &str, layout: &Layout, merge: &Merge, moment: Moment) -> Result<CompactionTotals> {
         let mut options = RocksCompaction::default();
         options.set_output_file_size_limit(merge.file_size);
         options.set_canceled(Arc::clone(&self.cancel));
         let family = self.column_family(column_family)?;
+        let expiry = self.expiry(column_family);
+        expiry.iter().for_each(|expiry| expiry.begin_merge(moment));
         let done = self
             .rocks
             .compact_files_cf(&family, &options, merge.files.iter().map(String::as_str), merge.output_level)
             .map_err(|cause| match self.is_closed() {
                 true => Error::closed("the state backend is closed"),
                 false => self.error("cannot merge files", cause).with(Context::State, column_family),
-            })?;
+            });
+        let kept = expiry.and_then(|expiry| expiry.end_merge());
+        let done = done?;
+        let everything = merge.files.len() == layout.file_count();
+        lock(&self.ledger).family(column_family).merged(&done.output_files, kept, everything);
         let totals = done.job_info.map_or_else(CompactionTotals::default, |job| CompactionTotals {
             merges: 1,
             bytes_read: job.info().total_input_bytes(),

@@ -9,6 +9,7 @@
 
 use crate::compaction::CompactionTotals;
 use crate::database::{Database, lock};
+use crate::expiry::Moment;
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor,
 };
@@ -32,6 +33,8 @@ pub(crate) struct Cut {
     pub(crate) states: Vec<StateDescriptor>,
     pub(crate) database: Arc<Database>,
     last_sequence: u64,
+    /// The operator's time at the cut: what had expired by then need not be in the files.
+    moment: Moment,
     taken: Instant,
     unlisted: AtomicBool,
     stage: Mutex<Stage>,
@@ -92,6 +95,7 @@ impl Cut {
             states,
             database: Arc::clone(database),
             last_sequence,
+            moment: Moment::now(&database.clock),
             taken: Instant::now(),
             unlisted: AtomicBool::new(true),
             stage: Mutex::new(Stage::Sealed),
@@ -141,7 +145,7 @@ impl Cut {
     fn list_now(&self) -> Result<Listing> {
         let database = &self.database;
         database.wait_flushed()?;
-        let compacted = self.options.compact.then(|| database.compact_all()).transpose()?;
+        let compacted = self.options.compact.then(|| database.compact_all(self.moment)).transpose()?;
         let live = database.live_files()?;
         if let Some(late) = live.iter().find(|file| file.largest_seqno > self.last_sequence) {
             return Err(Error::internal(format!("file {} holds entries from after the cut", late.name)));

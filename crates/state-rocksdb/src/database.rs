@@ -3,19 +3,22 @@
 use crate::column_family::{column_family_name, column_family_options, database_options};
 use crate::cut::Cut;
 use crate::error::{from_rocksdb, from_text};
+use crate::expiry::Expiry;
+use crate::ledger::Ledger;
 use crate::local_dir::LocalDir;
 use crate::shared::Shared;
 use crate::threads::Threads;
 use crate::upload::UploadedFiles;
-use headpond_state::{Context, Error, Result, StateDescriptor};
+use headpond_state::{Context, Error, OperatorClock, Result, StateDescriptor};
 use rust_rocksdb::event_listener::{DBBackgroundErrorReason, EventListener, FlushJobInfo, MutableStatus};
 use rust_rocksdb::{
     BoundColumnFamily, ColumnFamilyDescriptor, CompactionCancellationToken, DBWithThreadMode, FlushOptions, LiveFile,
-    MultiThreaded,
+    MultiThreaded, Options,
 };
+use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
@@ -34,6 +37,14 @@ pub(crate) struct Database {
     pub(crate) uploaded: UploadedFiles,
     /// Held by whoever compacts.
     pub(crate) compacting: Mutex<()>,
+    /// The operator's time.
+    pub(crate) clock: Arc<OperatorClock>,
+    /// What expires, by column family.
+    expiries: Mutex<HashMap<String, Arc<Expiry>>>,
+    /// What is known of the files.
+    pub(crate) ledger: Mutex<Ledger>,
+    /// Bytes in files that have expired, when that was last looked at.
+    pub(crate) expired_bytes: AtomicU64,
     /// Stops the compaction at close.
     pub(crate) cancel: Arc<CompactionCancellationToken>,
     signals: Arc<Signals>,
@@ -66,12 +77,18 @@ impl Signals {
 
 impl Database {
     /// Opens the database in `dir`, which is empty or holds restored files, with the column families of `states`.
-    pub(crate) fn open(shared: Arc<Shared>, dir: LocalDir, states: &[StateDescriptor]) -> Result<Arc<Database>> {
+    pub(crate) fn open(
+        shared: Arc<Shared>,
+        dir: LocalDir,
+        clock: Arc<OperatorClock>,
+        states: &[StateDescriptor],
+    ) -> Result<Arc<Database>> {
         let path = dir.database();
         let signals = Arc::new(Signals::new(shared.compactors.clone()));
         let mut options = database_options(&shared);
         options.add_event_listener(Listener(Arc::clone(&signals)));
-        let families = column_families(&shared, &path, states)?;
+        let mut expiries = HashMap::new();
+        let families = column_families(&shared, &path, states, &mut expiries)?;
         let rocks = Rocks::open_cf_descriptors(&options, &path, families)
             .map_err(|cause| from_rocksdb("cannot open the local database", &path, cause))?;
         shared.open.fetch_add(1, Ordering::Relaxed);
@@ -81,6 +98,10 @@ impl Database {
             dir: Arc::new(dir),
             uploaded: UploadedFiles::default(),
             compacting: Mutex::new(()),
+            clock,
+            expiries: Mutex::new(expiries),
+            ledger: Mutex::default(),
+            expired_bytes: AtomicU64::new(0),
             cancel: Arc::new(CompactionCancellationToken::new()),
             signals,
             newest_cut: Mutex::default(),
@@ -92,10 +113,27 @@ impl Database {
 
     /// Adds the column family of a new state.
     pub(crate) fn create_column_family(&self, state: &StateDescriptor) -> Result<()> {
-        let options = column_family_options(&self.shared, state.merge);
+        let options = options_with_expiry(&self.shared, state, &mut lock(&self.expiries));
         self.rocks
             .create_cf(column_family_name(&state.name), &options)
             .map_err(|cause| self.error("cannot create a state", cause).with(Context::State, &state.name))
+    }
+
+    /// Lets entries of a state expire as the job's declaration of it says.
+    pub(crate) fn activate_expiry(&self, state: &StateDescriptor) {
+        if let (Some(ttl), Some(expiry)) = (state.ttl, self.expiry(&column_family_name(&state.name))) {
+            expiry.activate(ttl);
+        }
+    }
+
+    /// The expiry of a column family, if it has one.
+    pub(crate) fn expiry(&self, column_family: &str) -> Option<Arc<Expiry>> {
+        lock(&self.expiries).get(column_family).cloned()
+    }
+
+    /// Bytes of expired entries that merges have left out.
+    pub(crate) fn reclaimed_bytes(&self) -> u64 {
+        lock(&self.expiries).values().map(|expiry| expiry.reclaimed_bytes()).sum()
     }
 
     /// The column family of this name.
@@ -123,6 +161,7 @@ impl Database {
 
     /// Seals the memtable of a column family as part of a cut.
     pub(crate) fn flush_in_background(&self, column_family: &str) -> Result<()> {
+        lock(&self.ledger).family(column_family).seal(self.rocks.latest_sequence_number());
         let mut options = FlushOptions::new();
         options.set_wait(false);
         options.set_allow_write_stall(true);
@@ -271,7 +310,7 @@ fn request_compaction(signals: &Arc<Signals>) {
         let signals = signals_then;
         signals.compaction_queued.store(false, Ordering::Release);
         let Some(database) = database.upgrade() else { return };
-        if let Err(error) = database.compact_level0()
+        if let Err(error) = database.compact_where_due()
             && !database.is_closed()
         {
             tracing::warn!(%error, "a compaction failed");
@@ -280,12 +319,20 @@ fn request_compaction(signals: &Arc<Signals>) {
     });
 }
 
-fn column_families(shared: &Shared, path: &Path, states: &[StateDescriptor]) -> Result<Vec<ColumnFamilyDescriptor>> {
+fn column_families(
+    shared: &Shared,
+    path: &Path,
+    states: &[StateDescriptor],
+    expiries: &mut HashMap<String, Arc<Expiry>>,
+) -> Result<Vec<ColumnFamilyDescriptor>> {
     let mut families = vec![ColumnFamilyDescriptor::new(
         rust_rocksdb::DEFAULT_COLUMN_FAMILY_NAME,
         column_family_options(shared, None),
     )];
-    families.extend(states.iter().map(|state| crate::column_family::column_family(shared, state)));
+    for state in states {
+        let options = options_with_expiry(shared, state, expiries);
+        families.push(ColumnFamilyDescriptor::new(column_family_name(&state.name), options));
+    }
     if path.join("CURRENT").exists() {
         let present = Rocks::list_cf(&database_options(shared), path)
             .map_err(|cause| from_rocksdb("cannot read the restored database", path, cause))?;
@@ -295,6 +342,21 @@ fn column_families(shared: &Shared, path: &Path, states: &[StateDescriptor]) -> 
         }
     }
     Ok(families)
+}
+
+/// The options of a state's column family in a database that merges files.
+fn options_with_expiry(
+    shared: &Shared,
+    state: &StateDescriptor,
+    expiries: &mut HashMap<String, Arc<Expiry>>,
+) -> Options {
+    let mut options = column_family_options(shared, state.merge);
+    if let Some(ttl) = state.ttl {
+        let expiry = Expiry::inert(ttl);
+        expiry.install(&mut options);
+        expiries.insert(column_family_name(&state.name), expiry);
+    }
+    options
 }
 
 /// Locks. What the locks guard is whole at any time, so that a panic elsewhere does not matter.

@@ -1,11 +1,15 @@
 //! The state of one operator on one worker.
 
+use crate::age::Ages;
 use crate::cut::Cut;
-use crate::database::Database;
+use crate::database::{Database, lock};
+use crate::expiry::Moment;
+use crate::ledger::Written;
 use crate::read::Reader;
 use crate::registry::{Registration, Registry};
-use crate::scan::scan;
+use crate::scan::{scan, scan_many};
 use crate::upload::RocksDbSnapshot;
+use headpond_state::ttl::split_stamp;
 use headpond_state::{
     CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange,
     Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
@@ -20,6 +24,9 @@ const LOOK_AT_MEMTABLES: usize = 128 << 10;
 /// What an entry takes in a memtable beyond its key and value, roughly.
 const ENTRY_OVERHEAD: usize = 32;
 
+/// How often in a time to live a state's files are looked at for what has expired.
+const LOOKS_PER_TTL: i64 = 32;
+
 /// The state of one operator on one worker, in a database of its own.
 pub(crate) struct RocksDbKeyedState {
     database: Arc<Database>,
@@ -30,7 +37,11 @@ pub(crate) struct RocksDbKeyedState {
     reader: Reader,
     batch: rust_rocksdb::WriteBatch,
     without_log: WriteOptions,
+    /// What the batch at hand writes to each state.
+    written: Vec<Written>,
     written_since_look: usize,
+    /// When each state's expiry was last looked at, in its own time.
+    looked_ms: Vec<i64>,
     poisoned: bool,
 }
 
@@ -53,7 +64,9 @@ impl RocksDbKeyedState {
             registry: Registry::restored(restored),
             batch: rust_rocksdb::WriteBatch::default(),
             without_log,
+            written: Vec::new(),
             written_since_look: 0,
+            looked_ms: Vec::new(),
             poisoned: false,
         }
     }
@@ -71,23 +84,39 @@ impl RocksDbKeyedState {
         self.batch.clear();
         let mut current: Option<(StateId, Arc<BoundColumnFamily<'_>>)> = None;
         for (state, op) in batch.iter() {
+            let known = self.registry.get(state)?;
             let family = match &current {
                 Some((id, family)) if *id == state => family,
-                _ => {
-                    let name = &self.registry.get(state)?.column_family;
-                    &current.insert((state, self.database.column_family(name)?)).1
-                }
+                _ => &current.insert((state, self.database.column_family(&known.column_family)?)).1,
             };
+            let written = &mut self.written[state.index()];
             match op {
-                WriteOp::Put { key, value } => self.batch.put_cf(family, key, value),
+                WriteOp::Put { key, value } => {
+                    self.batch.put_cf(family, key, value);
+                    written.puts += 1;
+                    written.put_bytes += (key.len() + value.len()) as u64;
+                    if known.descriptor.ttl.is_some()
+                        && let Ok((stamp_ms, _)) = split_stamp(value)
+                    {
+                        written.stamp(stamp_ms);
+                    }
+                }
                 WriteOp::Merge { key, operand } => {
-                    if self.registry.get(state)?.descriptor.merge.is_none() {
+                    if known.descriptor.merge.is_none() {
                         return Err(Error::invalid("the state has no merge operator"));
                     }
                     self.batch.merge_cf(family, key, operand);
+                    written.puts += 1;
+                    written.put_bytes += (key.len() + operand.len()) as u64;
                 }
-                WriteOp::Delete { key } => self.batch.delete_cf(family, key),
-                WriteOp::DeleteRange { start, end } if start < end => self.batch.delete_range_cf(family, start, end),
+                WriteOp::Delete { key } => {
+                    self.batch.delete_cf(family, key);
+                    written.deletes += 1;
+                }
+                WriteOp::DeleteRange { start, end } if start < end => {
+                    self.batch.delete_range_cf(family, start, end);
+                    written.ranges.push((start.to_vec(), end.to_vec()));
+                }
                 WriteOp::DeleteRange { .. } => {}
             }
         }
@@ -96,10 +125,48 @@ impl RocksDbKeyedState {
             .rocks
             .write_opt(&self.batch, &self.without_log)
             .map_err(|cause| self.database.error("cannot write state", cause))?;
+        self.note_written()?;
         self.written_since_look += batch.byte_len() + batch.len() * ENTRY_OVERHEAD;
         if self.written_since_look >= LOOK_AT_MEMTABLES {
             self.written_since_look = 0;
             self.seal_full_memtables()?;
+        }
+        self.look_at_expiry()
+    }
+
+    fn note_written(&mut self) -> Result<()> {
+        let mut ledger = lock(&self.database.ledger);
+        for (written, index) in self.written.iter_mut().zip(0..) {
+            if !written.is_empty() {
+                ledger.family(&self.registry.get(StateId(index))?.column_family).note(written);
+            }
+        }
+        Ok(())
+    }
+
+    /// Once time has moved on by a part of a state's time to live: seals its memtable if much of it has expired, and has its files
+    /// looked at.
+    fn look_at_expiry(&mut self) -> Result<()> {
+        let moment = Moment::now(&self.database.clock);
+        for (looked_ms, index) in self.looked_ms.iter_mut().zip(0..) {
+            let state = self.registry.get(StateId(index))?;
+            let Some(ttl) = state.descriptor.ttl else { continue };
+            let now_ms = moment.time_in(ttl.domain);
+            if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < ttl.ttl_ms / LOOKS_PER_TTL {
+                continue;
+            }
+            *looked_ms = now_ms;
+            let name = &state.column_family;
+            let aged = {
+                let mut ledger = lock(&self.database.ledger);
+                let open = ledger.family(name).open();
+                let expired = open.stamps.map_or(0.0, |(from, to)| Ages::even(from, to).expired_share(ttl.ttl_ms, now_ms));
+                open.put_bytes as f64 * expired >= self.database.shared.options.compaction.dead_min as f64 / 2.0
+            };
+            if aged {
+                self.database.seal(name)?;
+            }
+            self.database.request_compaction();
         }
         Ok(())
     }
@@ -134,12 +201,13 @@ impl KeyedStateBackend for RocksDbKeyedState {
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
         self.check()?;
         match self.registry.register(descriptor)? {
-            Registration::Present(id) => Ok(id),
+            Registration::Present(id) => Ok(self.registered(id, descriptor)),
             Registration::New => {
                 // The files of an earlier cut must not come to include a state that it does not describe.
                 self.list_earlier_cut();
                 self.database.create_column_family(descriptor)?;
-                Ok(self.registry.add(descriptor))
+                let id = self.registry.add(descriptor);
+                Ok(self.registered(id, descriptor))
             }
         }
     }
@@ -179,12 +247,27 @@ impl KeyedStateBackend for RocksDbKeyedState {
         scan(&self.database, name, range, visit)
     }
 
+    fn scan_many(
+        &mut self,
+        state: StateId,
+        ranges: &[ScanRange<'_>],
+        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    ) -> Result<()> {
+        self.check()?;
+        scan_many(&self.database, &self.registry.get(state)?.column_family, ranges, visit)
+    }
+
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
         self.check()?;
         let written = self.write_batch(batch);
         batch.clear();
         self.poisoned = written.is_err();
         written
+    }
+
+    fn time_passed(&mut self) -> Result<()> {
+        self.check()?;
+        self.look_at_expiry()
     }
 
     fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>> {
@@ -222,8 +305,8 @@ impl KeyedStateBackend for RocksDbKeyedState {
                 + sum("rocksdb.estimate-table-readers-mem")
                 + blocks / shared.open.load(Ordering::Relaxed).max(1) as u64,
             disk_bytes: sum("rocksdb.total-sst-files-size"),
-            expired_bytes: 0,
-            reclaimed_bytes: 0,
+            expired_bytes: self.database.expired_bytes.load(Ordering::Relaxed),
+            reclaimed_bytes: self.database.reclaimed_bytes(),
         }
     }
 
@@ -234,6 +317,15 @@ impl KeyedStateBackend for RocksDbKeyedState {
 }
 
 impl RocksDbKeyedState {
+    fn registered(&mut self, id: StateId, descriptor: &StateDescriptor) -> StateId {
+        if self.written.len() <= id.index() {
+            self.written.resize_with(id.index() + 1, Written::default);
+            self.looked_ms.resize(id.index() + 1, i64::MIN);
+        }
+        self.database.activate_expiry(descriptor);
+        id
+    }
+
     fn list_earlier_cut(&self) {
         if let Some(cut) = self.database.unlisted_cut() {
             // Fails into its own upload.

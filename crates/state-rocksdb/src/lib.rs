@@ -27,6 +27,7 @@
 //! assert_eq!(backend.to_string(), "rocksdb (incremental checkpoints)");
 //! ```
 
+mod age;
 mod backend;
 mod bulk_load;
 mod column_family;
@@ -34,7 +35,9 @@ mod compaction;
 mod cut;
 mod database;
 mod error;
+mod expiry;
 mod keyed;
+mod ledger;
 mod local_dir;
 mod options;
 mod read;

@@ -63,6 +63,11 @@ pub struct CompactionOptions {
     pub rewrite_ratio: f64,
     /// Bytes of the base a flushed file may overlap, as a multiple of its own, to be merged at once.
     pub cheap_overlap: f64,
+    /// Bytes that may be dead, expired or deleted, as a share of what is alive: with more than that and
+    /// [`dead_min`](Self::dead_min), files are merged to give them back.
+    pub dead_ratio: f64,
+    /// Bytes that may be dead however little is alive.
+    pub dead_min: u64,
     /// The number of files the base is split into, within the limits below.
     pub base_files: u64,
     /// The least size of a file of the base (`state.backend.rocksdb.compaction.level.target-file-size-base`).
@@ -124,6 +129,8 @@ impl Default for CompactionOptions {
             stop_limit: 48,
             rewrite_ratio: 0.5,
             cheap_overlap: 2.0,
+            dead_ratio: 0.12,
+            dead_min: 8 * MIB as u64,
             base_files: 128,
             file_size_min: 2 * MIB as u64,
             file_size_max: 64 * MIB as u64,

@@ -47,7 +47,7 @@ pub(crate) fn restore(
         fetch(&handles[base], &dir.database())?;
     }
     let in_base: &[StateDescriptor] = base.map_or(&[], |base| &handles[base].handle.states);
-    let database = Database::open(shared, dir, in_base)?;
+    let database = Database::open(shared, dir, Arc::clone(&params.clock), in_base)?;
     for state in states.iter().filter(|state| !in_base.iter().any(|known| known.name == state.name)) {
         database.create_column_family(state)?;
     }

@@ -3,7 +3,11 @@
 use crate::database::Database;
 use headpond_state::backend::ScanStart;
 use headpond_state::{Entry, Flow, Result, ScanRange};
-use rust_rocksdb::ReadOptions;
+use rust_rocksdb::{DBAccess, DBRawIteratorWithThreadMode, ErrorKind, ReadOptions};
+
+/// Entries, deleted ones among them, that a shared cursor passes at most on its way to the next one. It knows nothing of where
+/// a range ends: without a limit it would pass all that was deleted behind it.
+const SKIPPED_MAX: u64 = 64;
 
 /// Visits the entries of a column family within `range`, in ascending order of their keys.
 pub(crate) fn scan(
@@ -14,10 +18,7 @@ pub(crate) fn scan(
 ) -> Result<()> {
     database.check()?;
     let family = database.column_family(column_family)?;
-    let first = match range.start {
-        Some(ScanStart::At(key) | ScanStart::After(key)) => key.max(range.prefix),
-        None => range.prefix,
-    };
+    let first = first_key(range);
     let mut options = ReadOptions::default();
     options.set_iterate_lower_bound(first);
     if let Some(end) = upper_bound(range) {
@@ -44,6 +45,112 @@ pub(crate) fn scan(
         cursor.next();
     }
     cursor.status().map_err(|cause| database.error("cannot scan state", cause))
+}
+
+/// Visits the entries within each of the ranges, with one cursor: making one costs as much as a scan of a few entries.
+pub(crate) fn scan_many(
+    database: &Database,
+    column_family: &str,
+    ranges: &[ScanRange<'_>],
+    visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+) -> Result<()> {
+    database.check()?;
+    let family = database.column_family(column_family)?;
+    let mut options = ReadOptions::default();
+    options.set_max_skippable_internal_keys(SKIPPED_MAX);
+    options.set_auto_readahead_size(false);
+    let mut cursor = SharedCursor { cursor: database.rocks.raw_iterator_cf_opt(&family, options), absent: None };
+    for (index, range) in ranges.iter().enumerate() {
+        let mut last = None;
+        match cursor.scan(range, &mut last, &mut |entry| visit(index, entry)) {
+            Ok(()) => {}
+            // Many deletions lie in the way: a cursor that knows the range's end does not pass more of them than it must.
+            Err(cause) if cause.kind() == ErrorKind::Incomplete => {
+                let mut rest = *range;
+                if let Some((key, visited)) = &last {
+                    rest.start = Some(ScanStart::After(key));
+                    rest.limit -= visited;
+                }
+                scan(database, column_family, &rest, &mut |entry| visit(index, entry))?;
+            }
+            Err(cause) => return Err(database.error("cannot scan state", cause)),
+        }
+    }
+    Ok(())
+}
+
+/// A cursor that goes from range to range.
+struct SharedCursor<'a, D: DBAccess> {
+    cursor: DBRawIteratorWithThreadMode<'a, D>,
+    /// A key from which on there is nothing up to where the cursor stands.
+    absent: Option<Vec<u8>>,
+}
+
+impl<D: DBAccess> SharedCursor<'_, D> {
+    /// Visits a range. `last` becomes the last key visited and how many there were.
+    fn scan(
+        &mut self,
+        range: &ScanRange<'_>,
+        last: &mut Option<(Vec<u8>, usize)>,
+        visit: &mut dyn FnMut(Entry<'_>) -> Flow,
+    ) -> Result<(), rust_rocksdb::Error> {
+        let first = first_key(range);
+        if range.limit == 0 || range.end.is_some_and(|end| end <= first) {
+            return Ok(());
+        }
+        self.seek(first)?;
+        if let Some(ScanStart::After(after)) = range.start
+            && self.cursor.key() == Some(after)
+        {
+            self.absent = None;
+            self.cursor.next();
+        }
+        while let Some((key, value)) = self.cursor.item() {
+            if !key.starts_with(range.prefix) || range.end.is_some_and(|end| key >= end) {
+                break;
+            }
+            let flow = visit(Entry { key, value });
+            let (kept, visited) = last.get_or_insert_default();
+            kept.clear();
+            kept.extend_from_slice(key);
+            *visited += 1;
+            if flow == Flow::Stop || *visited == range.limit {
+                self.absent = None;
+                return Ok(());
+            }
+            self.cursor.next();
+        }
+        if let Some((last, _)) = last {
+            self.set_absent(last, &[0]);
+        }
+        self.cursor.status()
+    }
+
+    /// Moves to the first entry that is not below `first`, unless the cursor is there already.
+    fn seek(&mut self, first: &[u8]) -> Result<(), rust_rocksdb::Error> {
+        let there = self.absent.as_deref().is_some_and(|absent| absent <= first)
+            && self.cursor.key().is_some_and(|key| first <= key);
+        if !there {
+            self.cursor.seek(first);
+            self.cursor.status()?;
+            self.set_absent(first, &[]);
+        }
+        Ok(())
+    }
+
+    fn set_absent(&mut self, key: &[u8], tail: &[u8]) {
+        let absent = self.absent.get_or_insert_default();
+        absent.clear();
+        absent.extend_from_slice(key);
+        absent.extend_from_slice(tail);
+    }
+}
+
+fn first_key<'a>(range: &ScanRange<'a>) -> &'a [u8] {
+    match range.start {
+        Some(ScanStart::At(key) | ScanStart::After(key)) => key.max(range.prefix),
+        None => range.prefix,
+    }
 }
 
 /// The first key after the range; `None`: there is none.

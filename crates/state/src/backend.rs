@@ -153,6 +153,14 @@ pub trait KeyedStateBackend: Debug + Send {
     /// [`ResourceExhausted`](crate::ErrorKind::ResourceExhausted) beyond a limit; the instance is poisoned by any failure.
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()>;
 
+    /// Says that the operator's clock may have moved on: a time to give back what has expired, and to plan, when nothing is
+    /// written. The runtime calls it once a tick; it must be cheap when there is little to do.
+    ///
+    /// Nothing depends on it for being right: a read never returns what has expired, unless its state says so.
+    fn time_passed(&mut self) -> Result<()> {
+        Ok(())
+    }
+
     /// The synchronous part of a checkpoint: fixes the state as it is now.
     fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>>;
 

@@ -3,6 +3,10 @@
 use crate::subject::{Entries, contents, point_state, register, scan, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::{Flow, KeyedStateBackend, ScanRange, StateDescriptor, StateId};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
 
 /// 300 keys of three lengths in three key groups, in order.
 fn filled(subject: &Subject, descriptor: &StateDescriptor) -> (Box<dyn KeyedStateBackend>, StateId, Entries) {
@@ -112,4 +116,90 @@ pub fn a_scan_of_all_crosses_key_groups(fixture: &dyn BackendFixture) {
         assert_eq!(scan(&mut *keyed, state, &ScanRange::prefix(&[1])), entries[5..]);
         assert_eq!(scan(&mut *keyed, state, &ScanRange::prefix(&[1, 0])), entries[5..6]);
     }
+}
+
+/// A range of a random case, over keys of few bytes: prefix, where it begins, where it ends, how much of it, and after how many
+/// entries the visitor stops.
+#[derive(Debug, Clone)]
+struct Case {
+    prefix: Vec<u8>,
+    start: Option<(bool, Vec<u8>)>,
+    end: Option<Vec<u8>>,
+    limit: usize,
+    stop_after: usize,
+}
+
+impl Case {
+    fn range(&self) -> ScanRange<'_> {
+        let mut range = ScanRange::prefix(&self.prefix).limit(self.limit);
+        range = match &self.start {
+            Some((true, key)) => range.after(key),
+            Some((false, key)) => range.at(key),
+            None => range,
+        };
+        self.end.iter().fold(range, |range, end| range.below(end))
+    }
+}
+
+fn any_case() -> impl Strategy<Value = Case> {
+    let rest = || vec(prop_oneof![Just(0u8), Just(1), Just(7), Just(0xff)], 0..4);
+    let key = move || {
+        (prop_oneof![Just(4u8), Just(5), Just(126)], rest()).prop_map(|(group, rest)| [vec![group], rest].concat())
+    };
+    let prefix = prop_oneof![6 => key(), 1 => Just(Vec::new())];
+    let limit = prop_oneof![2 => Just(usize::MAX), 1 => 0..5usize];
+    let stop_after = prop_oneof![3 => Just(usize::MAX), 1 => 1..4usize];
+    (prefix, option::of((any::<bool>(), key())), option::of(key()), limit, stop_after)
+        .prop_map(|(prefix, start, end, limit, stop_after)| Case { prefix, start, end, limit, stop_after })
+}
+
+/// Scans told together visit what they visit one by one, in whatever order they come, between writes that put and delete.
+pub fn scans_told_together_agree_with_scans_one_by_one(fixture: &dyn BackendFixture) {
+    let write_step = vec((any_case(), any::<bool>()), 0..40);
+    let steps = vec((write_step, vec(any_case(), 0..50), any::<bool>()), 1..4);
+    let config = Config { cases: 12, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
+    let run = |steps: Vec<(Vec<(Case, bool)>, Vec<Case>, bool)>| {
+        for descriptor in [scan_state("scan"), point_state("point")] {
+            let subject = Subject::new(fixture);
+            let (mut keyed, state, _) = filled(&subject, &descriptor);
+            for (writes, mut cases, sort) in steps.clone() {
+                write(&mut *keyed, |batch| {
+                    for (case, put) in &writes {
+                        let Some((_, key)) = &case.start else { continue };
+                        match (put, &case.end) {
+                            (true, _) => batch.put(state, key, &case.prefix),
+                            (false, None) => batch.delete(state, key),
+                            (false, Some(end)) => batch.delete_range(state, key, end),
+                        }
+                    }
+                });
+                if sort {
+                    cases.sort_by(|a, b| a.range().prefix.cmp(b.range().prefix));
+                }
+                agree(&mut *keyed, state, &cases);
+            }
+            keyed.close().expect("the instance closes");
+        }
+        Ok(())
+    };
+    if let Err(failure) = TestRunner::new(config).run(&steps, run) {
+        panic!("{failure}");
+    }
+}
+
+fn agree(keyed: &mut dyn KeyedStateBackend, state: StateId, cases: &[Case]) {
+    let mut expected = Vec::new();
+    for (index, case) in cases.iter().enumerate() {
+        let of_one = scan(keyed, state, &case.range());
+        expected.extend(of_one.into_iter().take(case.stop_after).map(|(key, value)| (index, key, value)));
+    }
+    let ranges: Vec<_> = cases.iter().map(Case::range).collect();
+    let (mut seen, mut visits) = (Vec::new(), vec![0; cases.len()]);
+    let visit = &mut |index: usize, entry: headpond_state::Entry<'_>| {
+        seen.push((index, entry.key.to_vec(), entry.value.to_vec()));
+        visits[index] += 1;
+        if visits[index] >= cases[index].stop_after { Flow::Stop } else { Flow::Continue }
+    };
+    keyed.scan_many(state, &ranges, visit).expect("the ranges are scanned");
+    assert_eq!(seen, expected);
 }

@@ -1,17 +1,18 @@
 //! One key group of a state that is scanned.
 
+use super::directory::Leaves;
 use super::leaf::{LEAF_OVERHEAD, Leaf};
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
+use crate::sweep::{Expiry, Swept};
 use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
-use std::collections::BTreeMap;
-use std::ops::Bound;
+use std::ops::Range;
 use std::sync::Arc;
 
-/// Leaves by their separators.
-pub(crate) type Leaves = BTreeMap<Box<[u8]>, Arc<Leaf>>;
+/// The longest key or value.
+const LEN_MAX: usize = 1 << 30;
 
-/// A map over sorted leaves.
+/// A directory of sorted leaves.
 #[derive(Debug, Default)]
 pub(crate) struct OrderedShard {
     leaves: Arc<Leaves>,
@@ -23,26 +24,45 @@ impl OrderedShard {
         self.len
     }
 
+    /// The leaf that `key` belongs to; brings it into the cache.
+    #[inline]
+    pub(crate) fn probe(&self, key: &[u8]) -> u32 {
+        let index = self.leaves.find(key);
+        std::hint::black_box(self.leaves.get(index).map_or(0, |leaf| leaf.len()));
+        index as u32
+    }
+
+    /// Brings a probed leaf's content into the cache.
+    #[inline]
+    pub(crate) fn touch(&self, probed: u32) -> u8 {
+        self.leaves.get(probed as usize).map_or(0, |leaf| leaf.touch())
+    }
+
+    /// Brings the entry into the cache that a search for `key` in a probed leaf ends at.
+    #[inline]
+    pub(crate) fn touch_entry(&self, probed: u32, key: &[u8]) -> u8 {
+        self.leaves.get(probed as usize).map_or(0, |leaf| leaf.touch_entry(key))
+    }
+
     pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        let (_, leaf) = at_or_before(&self.leaves, key).next_back()?;
+        let leaf = self.leaves.get(self.leaves.find(key))?;
         leaf.find(key).ok().map(|index| leaf.value(index))
     }
 
     pub(crate) fn put(&mut self, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
-        if key.len().max(value.len()) > u32::MAX as usize {
-            return Err(Error::unsupported("an entry has a key or a value of more than 4 GiB"));
+        if key.len().max(value.len()) > LEN_MAX {
+            return Err(Error::unsupported("an entry has a key or a value of more than 1 GiB"));
         }
         let leaves = Arc::make_mut(&mut self.leaves);
-        let within = (Bound::Unbounded, Bound::Included(key));
-        let Some((_, leaf)) = leaves.range_mut::<[u8], _>(within).next_back() else {
-            // No leaf's separator is this low: the lowest separator there is serves all that follow.
+        if leaves.len() == 0 {
             let mut leaf = Leaf::new(account);
             leaf.insert(0, key, value);
-            leaves.insert(Box::default(), Arc::new(leaf));
+            leaves.insert(0, leaf);
             self.len += 1;
             return Ok(());
-        };
-        let leaf = exclusive(leaf);
+        }
+        let place = leaves.find(key);
+        let leaf = leaves.leaf_mut(place);
         let upper = match leaf.find(key) {
             Ok(index) => {
                 leaf.overwrite(index, value);
@@ -55,7 +75,7 @@ impl OrderedShard {
             }
         };
         if let Some(upper) = upper {
-            leaves.insert(Box::from(upper.key(0)), Arc::new(upper));
+            leaves.insert(place + 1, upper);
         }
         Ok(())
     }
@@ -74,43 +94,47 @@ impl OrderedShard {
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) {
-        let Some((separator, leaf)) = at_or_before(&self.leaves, key).next_back() else { return };
-        let Ok(index) = leaf.find(key) else { return };
-        let separator = separator.clone();
-        self.remove(&separator, index..index + 1);
+        let place = self.leaves.find(key);
+        let Some(Ok(index)) = self.leaves.get(place).map(|leaf| leaf.find(key)) else { return };
+        self.remove(place, index..index + 1);
+        join_if_small(&mut self.leaves, place);
     }
 
     pub(crate) fn delete_range(&mut self, bounds: &Bounds<'_>) {
-        let within: Vec<_> = leaves_from(&self.leaves, bounds.lowest())
-            .take_while(|(separator, _)| bounds.begins_after(separator) || !bounds.ends_before(separator))
-            .map(|(separator, leaf)| {
-                let start = leaf.first_not(|key| bounds.begins_after(key));
-                let end = leaf.first_not(|key| bounds.begins_after(key) || !bounds.ends_before(key));
-                (separator.clone(), start..end.max(start))
-            })
-            .filter(|(_, range)| !range.is_empty())
-            .collect();
-        for (separator, range) in within {
-            self.remove(&separator, range);
+        let first = self.leaves.find(bounds.lowest());
+        let mut place = first;
+        while let Some(leaf) = self.leaves.get(place) {
+            let start = start_within(leaf, bounds);
+            let end = leaf.first_not_from(start, |key| !bounds.ends_before(key));
+            let (ends_here, whole) = (end < leaf.len(), end - start == leaf.len());
+            if start < end {
+                self.remove(place, start..end);
+            }
+            if ends_here {
+                break;
+            }
+            place += usize::from(!whole);
         }
+        // What is left of the leaves at both ends.
+        join_if_small(&mut self.leaves, first + 1);
+        join_if_small(&mut self.leaves, first);
     }
 
-    fn remove(&mut self, separator: &[u8], range: std::ops::Range<usize>) {
+    fn remove(&mut self, place: usize, range: Range<usize>) {
         let leaves = Arc::make_mut(&mut self.leaves);
-        let Some(leaf) = leaves.get_mut(separator) else { return };
         self.len -= range.len();
-        if range.len() == leaf.len() {
-            leaves.remove(separator);
+        if range.len() == leaves.leaf(place).len() {
+            leaves.remove(place);
         } else {
-            exclusive(leaf).remove(range);
+            leaves.leaf_mut(place).remove(range);
         }
     }
 
     /// Visits the entries within `bounds` in order, as long as `left` lasts.
     pub(crate) fn scan(&self, bounds: &Bounds<'_>, left: &mut usize, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Flow {
-        for (_, leaf) in leaves_from(&self.leaves, bounds.lowest()) {
-            let start = leaf.first_not(|key| bounds.begins_after(key));
-            for index in start..leaf.len() {
+        let mut place = self.leaves.find(bounds.lowest());
+        while let Some(leaf) = self.leaves.get(place) {
+            for index in start_within(leaf, bounds)..leaf.len() {
                 let key = leaf.key(index);
                 if *left == 0 || bounds.ends_before(key) {
                     return Flow::Continue;
@@ -120,8 +144,46 @@ impl OrderedShard {
                     return Flow::Stop;
                 }
             }
+            place += 1;
         }
         Flow::Continue
+    }
+
+    /// Looks at the leaf of this number and removes the entries that have expired, unless nothing in it can have. `None`: there is
+    /// no such leaf.
+    pub(crate) fn sweep(&mut self, place: usize, expiry: &Expiry) -> Option<Swept> {
+        let leaf = self.leaves.get(place)?;
+        if !expiry.is_past(leaf.earliest()) {
+            return Some(Swept::default());
+        }
+        let mut removed = Vec::new();
+        let mut swept = Swept { entries: leaf.len(), ..Swept::default() };
+        let mut earliest = i64::MAX;
+        for (index, (key, value)) in leaf.iter().enumerate() {
+            let expires_ms = expiry.of(value);
+            if expiry.is_past(expires_ms) {
+                removed.push(index);
+                swept.bytes += key.len() + value.len();
+            } else {
+                earliest = earliest.min(expires_ms);
+            }
+        }
+        if removed.is_empty() {
+            leaf.set_earliest(earliest);
+            return Some(swept);
+        }
+        swept.removed = removed.len();
+        self.len -= removed.len();
+        let whole = removed.len() == leaf.len();
+        let leaves = Arc::make_mut(&mut self.leaves);
+        if whole {
+            leaves.remove(place);
+        } else {
+            leaves.leaf_mut(place).remove_all(&removed);
+            leaves.leaf(place).set_earliest(earliest);
+        }
+        swept.again = whole || join_if_small(&mut self.leaves, place);
+        Some(swept)
     }
 
     /// What a snapshot keeps.
@@ -132,7 +194,7 @@ impl OrderedShard {
     /// What putting `value_len` bytes at `key` adds.
     pub(crate) fn growth(&self, key: &[u8], value_len: usize) -> Growth {
         let len = key.len() + value_len;
-        let Some((_, leaf)) = at_or_before(&self.leaves, key).next_back() else {
+        let Some(leaf) = self.leaves.get(self.leaves.find(key)) else {
             return Growth { bytes: 2 * len + LEAF_OVERHEAD, ..Growth::default() };
         };
         let identity = Arc::as_ptr(leaf).addr();
@@ -144,21 +206,25 @@ impl OrderedShard {
     }
 }
 
-/// The leaves whose separator is `key` or lower.
-fn at_or_before<'a>(leaves: &'a Leaves, key: &[u8]) -> std::collections::btree_map::Range<'a, Box<[u8]>, Arc<Leaf>> {
-    leaves.range::<[u8], _>((Bound::Unbounded, Bound::Included(key)))
+/// The first entry that is not before all that is within.
+fn start_within(leaf: &Leaf, bounds: &Bounds<'_>) -> usize {
+    let start = leaf.lower_bound(bounds.lowest());
+    start + usize::from(start < leaf.len() && bounds.begins_after(leaf.key(start)))
 }
 
-/// The leaves that may have `key` or a greater one, in order.
-fn leaves_from<'a>(leaves: &'a Leaves, key: &[u8]) -> impl Iterator<Item = (&'a Box<[u8]>, &'a Arc<Leaf>)> {
-    let first = at_or_before(leaves, key).next_back().map(|(separator, _)| &**separator);
-    leaves.range::<[u8], _>((first.map_or(Bound::Unbounded, Bound::Included), Bound::Unbounded))
-}
-
-/// The leaf, copied first if a snapshot has it too.
-fn exclusive(leaf: &mut Arc<Leaf>) -> &mut Leaf {
-    if Arc::strong_count(leaf) > 1 {
-        *leaf = Arc::new(leaf.copy());
+/// Moves what a small leaf has into the one before, or what the next has into it, if there is room. Whether it did.
+fn join_if_small(leaves: &mut Arc<Leaves>, place: usize) -> bool {
+    if !leaves.get(place).is_some_and(|leaf| leaf.is_small()) {
+        return false;
     }
-    Arc::get_mut(leaf).expect("a copy has one owner")
+    let before = place.checked_sub(1).map(|before| (before, place));
+    for (low, high) in before.into_iter().chain([(place, place + 1)]) {
+        if let Some(upper) = leaves.get(high).filter(|upper| leaves.leaf(low).fits_with(upper)).cloned() {
+            let leaves = Arc::make_mut(leaves);
+            leaves.leaf_mut(low).append(&upper);
+            leaves.remove(high);
+            return true;
+        }
+    }
+    false
 }

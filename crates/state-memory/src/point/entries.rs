@@ -14,6 +14,9 @@ const UNIT: usize = 8;
 /// The largest entry that goes into a page.
 const PACKED_MAX: usize = 1024;
 
+/// Dead bytes of a shard below which no page is rewritten.
+const DEAD_MIN: usize = 1024;
+
 /// The value length of an entry that is dead.
 const DEAD: u16 = u16::MAX;
 
@@ -56,11 +59,25 @@ impl Slot {
 /// Pages and large entries. Cloning shares them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Entries {
-    pages: Vec<Arc<Page>>,
+    /// `None`: its entries are all dead, and the page is gone; its number waits for another.
+    pages: Vec<Option<Arc<Page>>>,
+    /// What of each page is used.
+    fills: Vec<Fill>,
+    free_pages: Vec<u32>,
+    /// The page that is appended to.
+    open: Option<u32>,
     large: Vec<Option<Arc<Large>>>,
     free_large: Vec<u32>,
-    /// Where the last page goes on.
-    end: usize,
+    /// Bytes of living and of dead entries in pages.
+    live: usize,
+    dead: usize,
+}
+
+/// How much of a page has been written, and how much of that is alive.
+#[derive(Debug, Clone, Copy, Default)]
+struct Fill {
+    end: u16,
+    live: u16,
 }
 
 impl Entries {
@@ -78,9 +95,15 @@ impl Entries {
         if slot.is_large() {
             return self.large[slot.index()].as_ref().map_or((&[], &[]), |large| (large.key(), large.value()));
         }
-        let entry = &self.pages[slot.page()].bytes()[slot.offset()..];
+        let entry = &self.page(slot.page())[slot.offset()..];
         let header = Header::read(entry);
         entry[HEADER_LEN..HEADER_LEN + header.key_len + header.value_len].split_at(header.key_len)
+    }
+
+    /// The bytes of a page that has living entries.
+    #[inline]
+    fn page(&self, index: usize) -> &[u8] {
+        self.pages[index].as_ref().map_or(&[], |page| page.bytes())
     }
 
     #[inline]
@@ -88,7 +111,7 @@ impl Entries {
         if slot.is_large() {
             return self.large[slot.index()].as_ref().map_or(&[], |large| large.key());
         }
-        let entry = &self.pages[slot.page()].bytes()[slot.offset()..];
+        let entry = &self.page(slot.page())[slot.offset()..];
         let key_len = usize::from(u16::from_le_bytes([entry[2], entry[3]]));
         &entry[HEADER_LEN..HEADER_LEN + key_len]
     }
@@ -102,13 +125,13 @@ impl Entries {
         if slot.is_large() {
             return 0;
         }
-        let bytes = self.pages[slot.page()].bytes();
+        let bytes = self.page(slot.page());
         bytes[slot.offset()] ^ bytes[(slot.offset() + VALUE_DISTANCE).min(bytes.len() - 1)]
     }
 
     /// Whether there is room in the shard for another entry.
     pub(super) fn has_room(&self) -> bool {
-        self.pages.len() < PAGES_MAX && self.large.len() < LARGE_BIT as usize
+        (self.pages.len() < PAGES_MAX || !self.free_pages.is_empty()) && self.large.len() < LARGE_BIT as usize
     }
 
     /// Appends an entry whose key is not there.
@@ -127,17 +150,41 @@ impl Entries {
                 }
             };
         }
-        if self.pages.last().is_none_or(|page| self.end + size > page.bytes().len()) {
-            self.pages.push(Page::allocate(self.pages.len(), size, account));
-            self.end = 0;
-        }
-        let slot = Slot::packed(self.pages.len() - 1, self.end);
-        self.end += size;
-        let entry = &mut self.page_mut(slot.page())[slot.offset()..];
+        let open = self.open_page(size, account);
+        let offset = usize::from(self.fills[open].end);
+        self.fills[open].end += size as u16;
+        self.fills[open].live += size as u16;
+        self.live += size;
+        let entry = &mut self.page_mut(open)[offset..];
         Header { size, key_len: key.len(), value_len: value.len() }.write(entry);
         entry[HEADER_LEN..HEADER_LEN + key.len()].copy_from_slice(key);
         entry[HEADER_LEN + key.len()..HEADER_LEN + key.len() + value.len()].copy_from_slice(value);
-        slot
+        Slot::packed(open, offset)
+    }
+
+    /// The page to append `size` bytes to.
+    #[inline]
+    fn open_page(&mut self, size: usize, account: &Arc<Account>) -> usize {
+        if let Some(open) = self.open
+            && usize::from(self.fills[open as usize].end) + size <= self.page(open as usize).len()
+        {
+            return open as usize;
+        }
+        let page = Some(Page::allocate(self.pages.len() - self.free_pages.len(), size, account));
+        let index = match self.free_pages.pop() {
+            Some(index) => {
+                self.pages[index as usize] = page;
+                self.fills[index as usize] = Fill::default();
+                index as usize
+            }
+            None => {
+                self.pages.push(page);
+                self.fills.push(Fill::default());
+                self.pages.len() - 1
+            }
+        };
+        self.open = Some(index as u32);
+        index
     }
 
     /// Overwrites the entry's value in its place; `false` when it does not fit.
@@ -150,7 +197,7 @@ impl Entries {
             });
         }
         let offset = slot.offset();
-        let entry = &self.pages[slot.page()].bytes()[offset..];
+        let entry = &self.page(slot.page())[offset..];
         let header = Header::read(entry);
         let start = HEADER_LEN + header.key_len;
         if start + value.len() > header.size {
@@ -175,27 +222,66 @@ impl Entries {
         true
     }
 
-    /// Marks the entry dead and returns the bytes it leaves behind in its page.
-    pub(super) fn kill(&mut self, slot: Slot) -> usize {
+    /// Marks the entry dead. A page without living entries is given back.
+    pub(super) fn kill(&mut self, slot: Slot) {
         if slot.is_large() {
             self.large[slot.index()] = None;
             self.free_large.push(slot.index() as u32);
-            return 0;
+            return;
         }
-        let offset = slot.offset();
-        let entry = &mut self.page_mut(slot.page())[offset..];
-        entry[4..6].copy_from_slice(&DEAD.to_le_bytes());
-        Header::read(entry).size
+        let (page, offset) = (slot.page(), slot.offset());
+        let size = Header::read(&self.page(page)[offset..]).size;
+        self.fills[page].live -= size as u16;
+        self.live -= size;
+        self.dead += size;
+        if self.fills[page].live > 0 {
+            self.page_mut(page)[offset + 4..offset + 6].copy_from_slice(&DEAD.to_le_bytes());
+            return;
+        }
+        self.dead -= usize::from(self.fills[page].end);
+        self.pages[page] = None;
+        self.free_pages.push(page as u32);
+        self.open = self.open.filter(|open| *open as usize != page);
     }
 
-    /// Moves a large entry from another shard's store.
-    pub(super) fn adopt(&mut self, from: &Entries, slot: Slot, account: &Arc<Account>) -> Slot {
-        if !slot.is_large() {
-            let (key, value) = from.get(slot);
-            return self.append(key, value, account);
+    /// Whether the entry's page holds so much that is dead, as the shard does, that its living entries should move elsewhere.
+    pub(super) fn is_sparse(&self, slot: Slot) -> bool {
+        if slot.is_large() || self.dead < DEAD_MIN || self.dead < self.live / 8 {
+            return false;
         }
-        self.large.push(from.large[slot.index()].clone());
-        Slot::large(self.large.len() - 1)
+        let Fill { end, live } = self.fills[slot.page()];
+        self.pages[slot.page()].is_some() && live <= end - end / 4
+    }
+
+    /// Ends the page if it is the one appended to.
+    pub(super) fn close(&mut self, page: usize) {
+        self.open = self.open.filter(|open| *open as usize != page);
+    }
+
+    /// The living entries of a page of this number.
+    pub(super) fn of_page(&self, index: usize) -> impl Iterator<Item = Slot> {
+        let rest = self.pages.get(index).and_then(Option::as_ref).map_or(&[][..], |page| page.bytes());
+        Packed::of(rest).map(move |(offset, ..)| Slot::packed(index, offset))
+    }
+
+    /// The page that an entry lies in, unless it is large.
+    pub(super) fn page_of(slot: Slot) -> Option<usize> {
+        (!slot.is_large()).then(|| slot.page())
+    }
+
+    /// How many pages have been numbered.
+    pub(super) fn page_count(&self) -> usize {
+        self.pages.len()
+    }
+
+    /// How many large entries have been numbered.
+    pub(super) fn large_count(&self) -> usize {
+        self.large.len()
+    }
+
+    /// The large entry of this number, if there is one.
+    pub(super) fn of_large(&self, index: usize) -> Option<Slot> {
+        self.large.get(index).and_then(Option::as_ref).map(|_| Slot::large(index))
     }
 
     /// What writing to this entry copies, because a snapshot has it too: an identity and bytes.
@@ -204,7 +290,7 @@ impl Entries {
             let large = self.large[slot.index()].as_ref().filter(|large| Arc::strong_count(large) > 1)?;
             return Some((Arc::as_ptr(large).addr(), large.key().len() + large.value().len()));
         }
-        let page = &self.pages[slot.page()];
+        let page = self.pages[slot.page()].as_ref()?;
         (Arc::strong_count(page) > 1).then(|| (Arc::as_ptr(page).addr(), page.bytes().len()))
     }
 
@@ -213,14 +299,15 @@ impl Entries {
         if slot.is_large() {
             return self.get(slot).1.len();
         }
-        let header = Header::read(&self.pages[slot.page()].bytes()[slot.offset()..]);
+        let header = Header::read(&self.page(slot.page())[slot.offset()..]);
         header.size - HEADER_LEN - header.key_len
     }
 
     /// The bytes of new pages that appending `appended` bytes takes.
     pub(super) fn page_growth(&self, appended: usize) -> usize {
-        let mut covered = self.pages.last().map_or(0, |page| page.bytes().len() - self.end);
-        let mut pages = self.pages.len();
+        let open = |open: u32| self.page(open as usize).len() - usize::from(self.fills[open as usize].end);
+        let mut covered = self.open.map_or(0, open);
+        let mut pages = self.pages.len() - self.free_pages.len();
         let mut growth = 0;
         while covered < appended {
             let len = Page::len_of(pages);
@@ -233,7 +320,8 @@ impl Entries {
 
     /// All living entries, sorted by key.
     pub(crate) fn sorted(&self) -> Vec<(&[u8], &[u8])> {
-        let packed = self.pages.iter().flat_map(|page| Packed { rest: page.bytes() });
+        let pages = self.pages.iter().flatten();
+        let packed = pages.flat_map(|page| Packed::of(page.bytes()).map(|(_, key, value)| (key, value)));
         let large = self.large.iter().flatten().map(|large| (large.key(), large.value()));
         // Most comparisons end with the first bytes of the keys, kept beside them: sorting then hardly leaves the cache.
         let mut entries: Vec<_> = packed.chain(large).map(|(key, value)| (sort_prefix(key), (key, value))).collect();
@@ -243,7 +331,7 @@ impl Entries {
 
     #[inline]
     fn page_mut(&mut self, index: usize) -> &mut [u8] {
-        let page = &mut self.pages[index];
+        let page = self.pages[index].as_mut().expect("a page with entries is there");
         if Arc::strong_count(page) > 1 {
             *page = page.copy();
         }
@@ -273,13 +361,20 @@ impl Header {
     }
 }
 
-/// The living entries of a page.
+/// The living entries of a page: where they begin, their keys and their values.
 struct Packed<'a> {
     rest: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Packed<'a> {
+    fn of(page: &'a [u8]) -> Self {
+        Packed { rest: page, offset: 0 }
+    }
 }
 
 impl<'a> Iterator for Packed<'a> {
-    type Item = (&'a [u8], &'a [u8]);
+    type Item = (usize, &'a [u8], &'a [u8]);
 
     fn next(&mut self) -> Option<Self::Item> {
         while self.rest.len() >= HEADER_LEN {
@@ -288,11 +383,13 @@ impl<'a> Iterator for Packed<'a> {
                 return None;
             }
             let (entry, rest) = self.rest.split_at(header.size);
+            let offset = self.offset;
             self.rest = rest;
+            self.offset += header.size;
             if header.value_len != usize::from(DEAD) {
-                return Some(
-                    entry[HEADER_LEN..HEADER_LEN + header.key_len + header.value_len].split_at(header.key_len),
-                );
+                let (key, value) =
+                    entry[HEADER_LEN..HEADER_LEN + header.key_len + header.value_len].split_at(header.key_len);
+                return Some((offset, key, value));
             }
         }
         None

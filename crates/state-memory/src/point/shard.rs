@@ -4,16 +4,20 @@ use super::entries::{Entries, Slot};
 use super::page::LARGE_OVERHEAD;
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
+use crate::sweep::{Expiry, Swept};
 use hashbrown::HashTable;
 use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Dead bytes below which a shard is not rewritten.
-const DEAD_MIN: usize = 1024;
-
 /// Bytes of the index for each entry, just after it has grown.
 const INDEX_BYTES_PER_ENTRY: usize = 10;
+
+/// The index does not shrink below this capacity.
+const INDEX_CAPACITY_MIN: usize = 64;
+
+/// Large entries that are swept together.
+const LARGE_PER_PIECE: usize = 64;
 
 /// A hash table over packed entries.
 #[derive(Debug, Default)]
@@ -22,9 +26,8 @@ pub(crate) struct PointShard {
     /// Bytes of the index that are charged.
     index_bytes: usize,
     entries: Arc<Entries>,
-    /// Bytes of living and of dead entries in pages.
-    live: usize,
-    dead: usize,
+    /// For each page the earliest expiry that the last sweep left in it. Pages that came later are not known.
+    earliest: Vec<i64>,
 }
 
 impl PointShard {
@@ -77,13 +80,12 @@ impl PointShard {
         }
         check_room(entries)?;
         let moved = entries.append(key, value, account);
-        let left = entries.kill(slot);
-        self.dead += left;
-        self.live = self.live + packed_size(key, value.len()) - left;
+        entries.kill(slot);
         if let Some(place) = self.index.find_mut(hash, |found| *found == slot) {
             *place = moved;
         }
-        self.compact_if_worth(account);
+        self.forget_expiry(moved);
+        self.clear_out_if_sparse(slot, account);
         Ok(())
     }
 
@@ -91,9 +93,9 @@ impl PointShard {
         let entries = Arc::make_mut(&mut self.entries);
         check_room(entries)?;
         let slot = entries.append(key, value, account);
-        self.live += packed_size(key, value.len());
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| Self::hash(entries.key(*slot)));
+        self.forget_expiry(slot);
         self.charge_index(account);
         Ok(())
     }
@@ -121,13 +123,21 @@ impl PointShard {
         let entries = &self.entries;
         let Ok(found) = self.index.find_entry(hash, |slot| entries.key(*slot) == key) else { return };
         let (slot, _) = found.remove();
-        let left = Arc::make_mut(&mut self.entries).kill(slot);
-        self.dead += left;
-        self.live -= left;
+        Arc::make_mut(&mut self.entries).kill(slot);
+        self.shrink_after_removal(slot, account);
+    }
+
+    /// Gives back what the removal of an entry has left over.
+    fn shrink_after_removal(&mut self, slot: Slot, account: &Arc<Account>) {
         if self.index.is_empty() {
             self.clear(account);
-        } else {
-            self.compact_if_worth(account);
+            return;
+        }
+        self.clear_out_if_sparse(slot, account);
+        if self.index.capacity() > INDEX_CAPACITY_MIN && self.index.len() < self.index.capacity() / 4 {
+            let entries = &self.entries;
+            self.index.shrink_to(self.index.len() * 2, |slot| Self::hash(entries.key(*slot)));
+            self.charge_index(account);
         }
     }
 
@@ -190,20 +200,74 @@ impl PointShard {
         self.entries.page_growth(appended) + index
     }
 
-    /// Rewrites the shard without its dead entries, once they are most of it.
-    fn compact_if_worth(&mut self, account: &Arc<Account>) {
-        if self.dead <= self.live || self.dead < DEAD_MIN {
-            return;
+    /// Moves the living entries of a page elsewhere, once much of it and of the shard is dead, so that it can be given back.
+    fn clear_out_if_sparse(&mut self, slot: Slot, account: &Arc<Account>) {
+        let Some(page) = Entries::page_of(slot).filter(|_| self.entries.is_sparse(slot)) else { return };
+        let entries = Arc::make_mut(&mut self.entries);
+        entries.close(page);
+        let mut moves = Vec::new();
+        for slot in entries.of_page(page).collect::<Vec<_>>() {
+            let (key, value) = entries.get(slot);
+            let (key, value) = (key.to_vec(), value.to_vec());
+            let moved = entries.append(&key, &value, account);
+            entries.kill(slot);
+            if let Some(place) = self.index.find_mut(Self::hash(&key), |found| *found == slot) {
+                *place = moved;
+            }
+            moves.push(moved);
         }
-        let mut compact = Entries::default();
-        for slot in self.index.iter_mut() {
-            *slot = compact.adopt(&self.entries, *slot, account);
+        moves.into_iter().for_each(|moved| self.forget_expiry(moved));
+    }
+
+    /// Looks at a piece of the shard, a page or some large entries, and removes the entries that have expired. `None`: there is no
+    /// piece of this number. A page is passed over while nothing in it can have expired.
+    pub(crate) fn sweep(&mut self, piece: usize, expiry: &Expiry, account: &Arc<Account>) -> Option<Swept> {
+        let pages = self.entries.page_count();
+        let large = piece.saturating_sub(pages) * LARGE_PER_PIECE;
+        let slots: Vec<Slot> = match piece < pages {
+            true if self.earliest.get(piece).is_some_and(|earliest| !expiry.is_past(*earliest)) => {
+                return Some(Swept::default());
+            }
+            true => self.entries.of_page(piece).collect(),
+            false if large >= self.entries.large_count() => return None,
+            false => (large..large + LARGE_PER_PIECE).filter_map(|index| self.entries.of_large(index)).collect(),
+        };
+        let mut swept = Swept { entries: slots.len(), ..Swept::default() };
+        let mut earliest = i64::MAX;
+        let mut last = None;
+        for slot in slots {
+            let (key, value) = self.entries.get(slot);
+            let expires_ms = expiry.of(value);
+            if !expiry.is_past(expires_ms) {
+                earliest = earliest.min(expires_ms);
+                continue;
+            }
+            swept.removed += 1;
+            swept.bytes += key.len() + value.len();
+            if let Ok(found) = self.index.find_entry(Self::hash(key), |found| *found == slot) {
+                found.remove();
+            }
+            Arc::make_mut(&mut self.entries).kill(slot);
+            last = Some(slot);
         }
-        self.entries = Arc::new(compact);
-        self.dead = 0;
-        let entries = &self.entries;
-        self.index.shrink_to(self.index.len() * 2, |slot| Self::hash(entries.key(*slot)));
-        self.charge_index(account);
+        if piece < pages {
+            self.earliest.resize(pages.max(self.earliest.len()), i64::MIN);
+            self.earliest[piece] = earliest;
+        }
+        if let Some(slot) = last {
+            self.shrink_after_removal(slot, account);
+        }
+        Some(swept)
+    }
+
+    /// A page that has got another entry may expire earlier than was known.
+    #[inline]
+    fn forget_expiry(&mut self, slot: Slot) {
+        if !self.earliest.is_empty()
+            && let Some(known) = Entries::page_of(slot).and_then(|page| self.earliest.get_mut(page))
+        {
+            *known = i64::MIN;
+        }
     }
 
     #[inline]
@@ -220,12 +284,6 @@ impl PointShard {
 /// The probable place of an entry.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Probe(Option<Slot>);
-
-/// The bytes an entry takes in a page: none if it is large.
-fn packed_size(key: &[u8], value_len: usize) -> usize {
-    let size = Entries::size_of(key, value_len);
-    if Entries::is_packed(size) { size } else { 0 }
-}
 
 fn check_room(entries: &Entries) -> Result<()> {
     match entries.has_room() {

@@ -15,6 +15,12 @@
 //!    each byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
 //! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size
 //!    stay beside each other until the five levels are used up, then become one.
+//!
+//! Before all of these, whatever the number of files, comes what is dead ([`reclaim()`]).
+
+mod reclaim;
+
+pub(super) use reclaim::reclaim;
 
 use crate::column_family::BASE_LEVEL;
 use crate::options::CompactionOptions;
@@ -27,12 +33,16 @@ pub(super) struct Layout {
     runs: Vec<File>,
     /// Levels 1 to 6.
     levels: [Vec<File>; BASE_LEVEL as usize],
+    /// Bytes that deletions hide, with the deletions themselves, which only merging everything gives back.
+    pub(super) hidden: u64,
 }
 
 #[derive(Debug, Clone)]
 struct File {
     name: String,
     size: u64,
+    /// Bytes of entries that have expired.
+    expired: u64,
     entries: u64,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
@@ -53,25 +63,38 @@ pub(super) struct Merge {
 }
 
 impl Layout {
-    /// The files of one column family out of those of all.
-    pub(super) fn of(column_family: &str, live: Vec<LiveFile>) -> Layout {
+    /// The files of one column family; `expired` says how many bytes of a file have expired.
+    pub(super) fn of(files: &[LiveFile], expired: impl Fn(&LiveFile) -> u64) -> Layout {
         let mut layout = Layout::default();
-        for file in live.into_iter().filter(|file| file.column_family_name == column_family) {
+        for file in files {
             let level = usize::try_from(file.level).unwrap_or_default();
+            let expired = expired(file);
             layout.push(
                 level,
                 File {
-                    name: file.name,
+                    name: file.name.clone(),
                     size: file.size as u64,
+                    expired,
                     entries: file.num_entries,
-                    first_key: file.start_key.unwrap_or_default(),
-                    last_key: file.end_key.unwrap_or_default(),
+                    first_key: file.start_key.clone().unwrap_or_default(),
+                    last_key: file.end_key.clone().unwrap_or_default(),
                     newest: file.largest_seqno,
                 },
             );
         }
         layout.runs.sort_by_key(|run| std::cmp::Reverse(run.newest));
+        layout.levels.iter_mut().for_each(|level| level.sort_by(|a, b| a.first_key.cmp(&b.first_key)));
         layout
+    }
+
+    /// The number of files.
+    pub(super) fn file_count(&self) -> usize {
+        self.above_base().count() + self.base().len()
+    }
+
+    /// Bytes that have expired.
+    pub(super) fn expired(&self) -> u64 {
+        self.above_base().chain(self.base()).map(|file| file.expired).sum()
     }
 
     fn push(&mut self, level: usize, file: File) {

@@ -7,6 +7,7 @@ fn file(name: &str, size: u64, from: u8, to: u8) -> File {
     File {
         name: name.to_owned(),
         size: size * MIB,
+        expired: 0,
         entries: size * 10_000,
         first_key: vec![from],
         last_key: vec![to],
@@ -117,4 +118,54 @@ fn the_base_has_more_files_rather_than_large_ones_until_it_is_large() {
 #[test]
 fn compacting_what_is_compacted_does_nothing() {
     assert_eq!(plan_everything(&layout(0, 0, 0), &options()), None);
+}
+
+/// A base of 40 files and a tier and two runs of 20 MiB above it.
+fn aging() -> Layout {
+    let mut layout = Layout::default();
+    (0..40).for_each(|key| layout.push(6, file(&format!("b{key}"), 2, key, key)));
+    layout.push(5, file("t", 20, 0, 39));
+    (0..2).for_each(|run| layout.push(0, file(&format!("r{run}"), 20, 0, 39)));
+    layout
+}
+
+fn expire(files: &mut [File], percent: u64) {
+    files.iter_mut().for_each(|file| file.expired = file.size * percent / 100);
+}
+
+#[test]
+fn a_little_that_has_expired_is_left_alone() {
+    let mut layout = aging();
+    expire(&mut layout.levels[5], 20);
+    assert_eq!(reclaim(&layout, &options()), None);
+}
+
+#[test]
+fn base_files_of_which_much_has_expired_are_rewritten_by_themselves() {
+    let mut layout = aging();
+    expire(&mut layout.levels[5], 25);
+    expire(&mut layout.levels[5][10..14], 90);
+    let merge = reclaim(&layout, &options()).expect("25 of 140 MiB have expired");
+    assert_eq!((merge.reason, merge.output_level), ("expired", 6));
+    assert_eq!(merge.files, ["b10", "b11", "b12", "b13"]);
+}
+
+#[test]
+fn what_has_expired_above_the_base_goes_there_with_all_that_lies_between() {
+    let mut layout = aging();
+    expire(&mut layout.levels[4], 100);
+    expire(&mut layout.runs[1..], 100);
+    let merge = reclaim(&layout, &options()).expect("40 of 140 MiB have expired");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("expired", 6, 41));
+    assert!(merge.files.contains(&"t".to_owned()) && !merge.files.contains(&"r1".to_owned()), "{:?}", merge.files);
+}
+
+#[test]
+fn all_files_are_merged_once_deletions_hide_much() {
+    let mut layout = aging();
+    layout.hidden = 20 * MIB;
+    assert_eq!(reclaim(&layout, &options()), None);
+    layout.hidden = 24 * MIB;
+    let merge = reclaim(&layout, &options()).expect("24 of 140 MiB are hidden");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("deleted", 6, 43));
 }
