@@ -3,8 +3,8 @@
 //! ```text
 //! text ──[script]──▶ statements ──[plan]──▶ logical plans (DataFusion) ──▶ job graph
 //!                                              │                             │
-//!                                        [expression]                   [aggregate]
-//!                                    filters and projections        keyed state, windows
+//!                                        [expression]                   [aggregate, join]
+//!                                    filters and projections          keyed state
 //! ```
 //!
 //! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and column, and nothing
@@ -16,6 +16,7 @@
 mod aggregate;
 mod dialect;
 mod expression;
+mod join;
 mod nearest;
 mod plan;
 mod position;

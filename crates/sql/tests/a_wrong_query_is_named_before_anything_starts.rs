@@ -48,10 +48,6 @@ fn columns_are_checked_by_number_and_type() {
 #[test]
 fn what_comes_later_is_refused_by_name_and_place() {
     for (query, expected) in [
-        (
-            "SELECT a.carrier, a.n FROM flights a JOIN flights b ON a.n = b.n",
-            "JOIN is not supported (line 4, column 57",
-        ),
         ("SELECT DISTINCT carrier, n FROM flights", "SELECT DISTINCT is not supported (line 4, column 27"),
         (
             "SELECT carrier, COUNT(DISTINCT n) FROM flights GROUP BY carrier",
@@ -75,8 +71,10 @@ fn what_comes_later_is_refused_by_name_and_place() {
             "SELECT carrier, 1 FROM TABLE(SESSION(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
             "SESSION is not supported",
         ),
-        ("SELECT a.carrier, a.n FROM flights a, flights b", "a join (more than one table after FROM) is not supported"),
-        ("SELECT carrier, n FROM flights WHERE n IN (SELECT n FROM flights)", "IN (SELECT …) is not supported"),
+        (
+            "SELECT a.carrier, a.n FROM flights a, flights b",
+            "a join without an equality between a column of one side and a column of the other is not supported",
+        ),
         ("SELECT carrier, STDDEV(n) FROM flights GROUP BY carrier", "Invalid function 'stddev'"),
         (
             "SELECT carrier, MAX(c) FROM (SELECT carrier, COUNT(*) AS c FROM flights GROUP BY carrier) GROUP BY carrier",
@@ -99,8 +97,7 @@ fn a_refusal_says_what_to_write_instead_or_where_to_read_on() {
         ("SELECT carrier, COUNT(DISTINCT n) FROM flights GROUP BY carrier", "count the groups of a query"),
         ("SELECT carrier, n FROM flights UNION ALL SELECT carrier, n FROM flights", "an INSERT INTO of its own"),
         ("SELECT carrier, 1 FROM TABLE(HOP(TABLE flights))", "TUMBLE is supported"),
-        ("SELECT a.carrier, a.n FROM flights a JOIN flights b ON a.n = b.n", "docs/reference/sql.md lists"),
-        ("SELECT a.carrier, a.n FROM flights a, flights b", "docs/reference/sql.md lists"),
+        ("SELECT a.carrier, a.n FROM flights a, flights b", "add one: ON a.k = b.k"),
         ("VALUES ('a', 1)", "docs/reference/sql.md lists"),
     ] {
         let error = refused_query(query);

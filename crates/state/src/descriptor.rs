@@ -24,6 +24,9 @@ pub struct StateDescriptor {
     pub merge: Option<MergeOperator>,
     /// A hint to the backend; not compared at restore.
     pub access: AccessPattern,
+    /// What an entry's key begins with behind the key group.
+    #[serde(default, skip_serializing_if = "EntryOrder::is_key_first")]
+    pub order: EntryOrder,
 }
 
 impl StateDescriptor {
@@ -38,6 +41,7 @@ impl StateDescriptor {
             ttl: None,
             merge: None,
             access: AccessPattern::default_of(kind),
+            order: if kind == StateKind::Timer { EntryOrder::TimeFirst } else { EntryOrder::KeyFirst },
         }
     }
 
@@ -76,6 +80,13 @@ impl StateDescriptor {
         self
     }
 
+    /// Sets the order of entries.
+    #[must_use]
+    pub fn with_order(mut self, order: EntryOrder) -> Self {
+        self.order = order;
+        self
+    }
+
     /// Checks that this declaration is right in itself.
     ///
     /// # Errors
@@ -111,6 +122,17 @@ impl StateDescriptor {
             Some(TimeDomain::ProcessingTime) => "in processing time",
         };
         compare("kind", self.kind == restored.kind, format!("{:?}", restored.kind), format!("{:?}", self.kind));
+        // Descriptors of timers were written without an order once.
+        let order = |descriptor: &StateDescriptor| match descriptor.kind {
+            StateKind::Timer => EntryOrder::TimeFirst,
+            _ => descriptor.order,
+        };
+        compare(
+            "order",
+            order(self) == order(restored),
+            format!("{:?}", order(restored)),
+            format!("{:?}", order(self)),
+        );
         compare("key", self.key_schema == restored.key_schema, shown(&restored.key_schema), shown(&self.key_schema));
         compare(
             "codec",
@@ -183,6 +205,23 @@ impl AccessPattern {
             StateKind::Value | StateKind::Reducing | StateKind::Aggregating => AccessPattern::Point,
             StateKind::List | StateKind::Map | StateKind::Timer => AccessPattern::Scan,
         }
+    }
+}
+
+/// What an entry's key begins with behind the key group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EntryOrder {
+    /// The key: what belongs to a key lies together.
+    #[default]
+    KeyFirst,
+    /// A time, then the key (see [`EntryKeys::timed`](crate::encoding::EntryKeys::timed)): what belongs to a time lies together, and goes together.
+    TimeFirst,
+}
+
+impl EntryOrder {
+    fn is_key_first(&self) -> bool {
+        *self == EntryOrder::KeyFirst
     }
 }
 

@@ -32,7 +32,7 @@ pub use backend::{
     StateUsage,
 };
 pub use clock::OperatorClock;
-pub use descriptor::{AccessPattern, CodecId, MergeOperator, StateDescriptor, StateKind};
+pub use descriptor::{AccessPattern, CodecId, EntryOrder, MergeOperator, StateDescriptor, StateKind};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
 pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};

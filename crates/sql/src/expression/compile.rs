@@ -64,6 +64,11 @@ impl Compiler {
         Ok(Expr::Cast(Cast::new(Box::new(expr), data_type.clone())))
     }
 
+    /// Whether an expression may be NULL.
+    pub(crate) fn is_nullable(&self, expr: &Expr) -> Result<bool> {
+        expr.nullable(self.schema.as_ref()).map_err(planning_error)
+    }
+
     /// The type of an expression.
     pub(crate) fn data_type(&self, expr: &Expr) -> Result<DataType> {
         expr.get_type(&self.schema).map_err(planning_error)

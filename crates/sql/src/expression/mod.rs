@@ -12,6 +12,6 @@ mod window;
 
 pub(crate) use compile::{Compiler, coerce, substitute};
 pub(crate) use functions::Functions;
-pub(crate) use project::ProjectionFactory;
+pub(crate) use project::{ProjectionFactory, failed};
 pub(crate) use watermark::watermark_factory;
 pub(crate) use window::{WindowCall, WindowPart, interval_ms, window_start, window_udf};

@@ -84,7 +84,7 @@ impl BatchFunction for Projection {
 
 /// The error for what cannot be computed for a row.
 #[cold]
-pub(super) fn failed(error: DataFusionError, what: &str) -> Error {
+pub(crate) fn failed(error: DataFusionError, what: &str) -> Error {
     let error = value_error(error);
     let reported = Error::new(error.kind(), format!("{what} cannot be computed: {}", error.message()));
     match error.way_out() {

@@ -274,12 +274,12 @@ impl<'a> AggregateInput<'a> {
 }
 
 /// An expression as people write it; casts are left out.
-fn text_of(expr: &Expr) -> String {
+pub(super) fn text_of(expr: &Expr) -> String {
     in_sql(&expr.schema_name().to_string())
 }
 
 /// The name, made different from those of the fields.
-fn unique(name: String, fields: &[Field]) -> String {
+pub(super) fn unique(name: String, fields: &[Field]) -> String {
     let taken = |name: &str| fields.iter().any(|field| field.name() == name);
     if !taken(&name) {
         return name;
@@ -308,7 +308,7 @@ fn output_schema(
 }
 
 /// The columns of the output with the types that the logical plan gives them.
-fn logical_columns(output: &Schema, logical: &DFSchema) -> Vec<Expr> {
+pub(super) fn logical_columns(output: &Schema, logical: &DFSchema) -> Vec<Expr> {
     let typed = output.fields().iter().zip(logical.fields());
     let columns = typed.map(|(actual, logical)| {
         let expr = column(actual.name());

@@ -118,6 +118,7 @@ impl<'s> FlowBuilder<'s> {
                 self.filter(flow, filter.input.schema(), &filter.predicate)
             }
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
+            LogicalPlan::Join(join) => self.join(join),
             other => Err(Error::unsupported(format!("{} is not supported", name_of(other)))),
         }
     }
@@ -256,7 +257,6 @@ fn describe(filter: Option<&Expr>, columns: &[Expr]) -> String {
 /// A plan's node in the words of SQL.
 fn name_of(plan: &LogicalPlan) -> &'static str {
     match plan {
-        LogicalPlan::Join(_) => "a join (more than one table after FROM)",
         LogicalPlan::Sort(_) => "ORDER BY",
         LogicalPlan::Limit(_) => "LIMIT",
         LogicalPlan::Distinct(_) => "SELECT DISTINCT",

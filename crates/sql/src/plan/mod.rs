@@ -2,18 +2,20 @@
 //!
 //! Statements are taken in order: settings first of all, since they hold for the whole job, then tables and views, then each
 //! `INSERT`. A query is planned by DataFusion to a logical plan (`query`), which is walked to nodes of a job graph
-//! (`flow`, `aggregate`, `insert`).
+//! (`flow`, `aggregate`, `join`, `insert`).
 
 mod aggregate;
 mod error;
 mod explain;
 mod flow;
 mod insert;
+mod join;
 mod query;
 mod rewrite;
 mod session;
 mod source;
 mod table;
+mod time_bounds;
 mod ttl;
 mod tumble;
 mod types;

@@ -5,8 +5,13 @@ use super::rewrite::rewrite;
 use super::session::Session;
 use crate::position::{At, Position};
 use crate::script::{SourceQuery, not_supported};
-use datafusion_expr::LogicalPlan;
+use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion_expr::{Expr, LogicalPlan};
 use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
+use datafusion_optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
+use datafusion_optimizer::eliminate_cross_join::EliminateCrossJoin;
+use datafusion_optimizer::eliminate_outer_join::EliminateOuterJoin;
+use datafusion_optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::push_down_filter::PushDownFilter;
 use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
@@ -34,18 +39,47 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
     let plan = analyzer.execute_and_check(plan, options, |_, _| {}).map_err(planning_error)?;
     let optimizer = Optimizer::with_rules(vec![
         Arc::new(SimplifyExpressions::new()),
+        Arc::new(DecorrelatePredicateSubquery::new()),
+        Arc::new(ExtractEquijoinPredicate::new()),
+        Arc::new(EliminateCrossJoin::new()),
+        Arc::new(EliminateOuterJoin::new()),
         Arc::new(PushDownFilter::new()),
         Arc::new(OptimizeProjections::new()),
     ]);
     // Without a start time `now()` is not folded: a streaming query reads the clock as it runs.
     let context = OptimizerContext::new_with_config_options(Arc::clone(options)).without_query_execution_start_time();
-    optimizer.optimize(plan, &context, |_, _| {}).map_err(planning_error)
+    let plan = optimizer.optimize(plan, &context, |_, _| {}).map_err(planning_error)?;
+    refuse_subqueries(&plan)?;
+    Ok(plan)
+}
+
+/// Refuses the subqueries that have not become joins.
+fn refuse_subqueries(plan: &LogicalPlan) -> Result<()> {
+    let mut found = None;
+    let of_expr = |expr: &Expr| match expr {
+        Expr::ScalarSubquery(_) => Some("a query in place of a value"),
+        Expr::Exists(_) => Some("EXISTS here"),
+        Expr::InSubquery(_) => Some("IN (SELECT …) here"),
+        _ => None,
+    };
+    plan.apply(|node| {
+        node.apply_expressions(|expr| {
+            expr.apply(|expr| {
+                found = found.or_else(|| of_expr(expr));
+                Ok(TreeNodeRecursion::Continue)
+            })
+        })
+    })
+    .map_err(planning_error)?;
+    match found {
+        None => Ok(()),
+        Some(what) => Err(not_supported(what, Some("join the tables: FROM a JOIN b ON a.k = b.k"))),
+    }
 }
 
 /// Words that stand for something we do not support, its name, and what to do instead, where there is something.
 /// All of the words are reserved in Flink, too, so none can be a name without quotes.
-const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
-    (&["JOIN"], "JOIN", None),
+const UNSUPPORTED: [(&[&str], &str, Option<&str>); 19] = [
     (&["OVER", "("], "OVER", None),
     (
         &["ORDER", "BY"],
@@ -68,9 +102,7 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
     (&["LATERAL"], "LATERAL", None),
     (&["UNNEST", "("], "UNNEST", None),
     (&["QUALIFY"], "QUALIFY", None),
-    (&["EXISTS", "("], "EXISTS", None),
     (&["TABLESAMPLE"], "TABLESAMPLE", None),
-    (&["FOR", "SYSTEM_TIME"], "FOR SYSTEM_TIME AS OF", None),
 ];
 
 const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
@@ -101,7 +133,6 @@ fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
             "OFFSET" if words.get(index + 1).is_some_and(|(next, _)| next == "=>") => None,
             "DISTINCT" if preceded_by("SELECT") => Some(("SELECT DISTINCT", Some(SELECT_DISTINCT))),
             "DISTINCT" if preceded_by("(") => Some(("an aggregate of DISTINCT values", Some(COUNT_DISTINCT))),
-            "SELECT" if preceded_by("(") && index > 1 && words[index - 2].0 == "IN" => Some(("IN (SELECT …)", None)),
             _ => refused,
         };
         if let Some((name, instead)) = refused {

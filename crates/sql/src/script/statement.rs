@@ -128,8 +128,24 @@ fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Positi
 
 fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<SourceQuery> {
     let position = position(parser);
-    let query = parser.parse_query().map_err(syntax_error)?;
+    let query = parser.parse_query().map_err(|error| match version_of_a_table(tokens) {
+        Some(position) => {
+            let instead = "join the table as it changes: JOIN b ON a.k = b.k; table.exec.state.ttl bounds the state";
+            refused("FOR SYSTEM_TIME AS OF", position, Some(instead))
+        }
+        None => syntax_error(error),
+    })?;
     Ok(SourceQuery { query, position, tokens: tokens.to_vec(), hints: hints(tokens)? })
+}
+
+/// Where a table is asked for as it was at some time, which the parser does not know.
+fn version_of_a_table(tokens: &[TokenWithSpan]) -> Option<Position> {
+    let is =
+        |token: &TokenWithSpan, keyword: Keyword| matches!(&token.token, Token::Word(word) if word.keyword == keyword);
+    let words: Vec<&TokenWithSpan> =
+        tokens.iter().filter(|token| !matches!(token.token, Token::Whitespace(_))).collect();
+    let pair = words.windows(2).find(|pair| is(pair[0], Keyword::FOR) && is(pair[1], Keyword::SYSTEM_TIME))?;
+    Some(pair[0].span.start.into())
 }
 
 /// Parses a name of one part.

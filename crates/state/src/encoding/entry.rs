@@ -49,6 +49,14 @@ impl EntryKeys {
         out.extend_from_slice(&sequence.to_be_bytes());
     }
 
+    /// Appends `key group | time | key | user key`: an entry of a state whose order is
+    /// [`TimeFirst`](crate::EntryOrder::TimeFirst). What belongs to a time, or to a span of time known by its beginning, lies together
+    /// in each key group, so that it can be dropped with one range.
+    #[inline]
+    pub fn timed(self, group: KeyGroup, time_ms: i64, key: &[u8], user_key: &[u8], out: &mut Vec<u8>) {
+        self.timer(group, time_ms, key, user_key, out);
+    }
+
     /// Appends `key group | time | key | namespace`.
     #[inline]
     pub fn timer(self, group: KeyGroup, time_ms: i64, key: &[u8], namespace: &[u8], out: &mut Vec<u8>) {

@@ -1,0 +1,400 @@
+//! A join of rows that lie in a span of event time around each other.
+//!
+//! A row is kept until event time, the least of both inputs, has passed the latest time that a row of the other side may have to match it.
+//! It lies in a *bucket* of event time about as long as the span, so a row looks into two of them, and a bucket goes as a whole: no
+//! timers, no expiry of single rows.
+//!
+//! A row is late if its time is not beyond the watermark that its split had before it. Late rows are counted and dropped. Every row
+//! that is not late finds all earlier rows that were not late either, whatever the order in which the inputs arrive: event time
+//! never passes a watermark before all rows in front of it have been joined.
+//!
+//! Rows without a match are given when their bucket goes.
+
+use super::buckets::{Bucket, Buckets};
+use super::deltas::{Delta, Deltas, sorted};
+use super::emission::{Columns, Emission};
+use super::plan::{Alone, JoinPlan};
+use super::regular::{SEQUENCE, restored_sequence};
+use super::rows::{Kept, SideRows, any_null, push_row};
+use super::work::{Buffers, Join, Stored, Work};
+use arrow_array::Array;
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Int64Type, TimestampMillisecondType};
+use headpond_runtime::KeyedBatch;
+use headpond_runtime::operator::{
+    Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
+};
+use headpond_state::encoding::{EntryKeys, put_i64};
+use headpond_state::{Error, MaxParallelism, Result};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The shortest bucket: about an exact time there are not many rows to drop at a time.
+const BUCKET_MS_MIN: i64 = 1000;
+
+/// Which times match.
+#[derive(Debug, Clone)]
+pub(crate) struct IntervalSpec {
+    /// How much later than the left row's time the right row's time is at least (below zero: how much earlier at most), in milliseconds.
+    pub(crate) lower_ms: i64,
+    /// How much later it is at most, in milliseconds.
+    pub(crate) upper_ms: i64,
+    /// The columns of the rows' times.
+    pub(crate) times: [usize; 2],
+    /// The columns of the row watermarks, where there are any.
+    pub(crate) row_watermarks: [Option<usize>; 2],
+}
+
+impl IntervalSpec {
+    /// The length of a bucket.
+    pub(crate) fn bucket_ms(&self) -> i64 {
+        self.upper_ms.saturating_sub(self.lower_ms).max(BUCKET_MS_MIN)
+    }
+
+    /// How long beyond its time a row of a side is kept.
+    pub(crate) fn keep_ms(&self, side: usize) -> i64 {
+        if side == 0 { self.upper_ms } else { self.lower_ms.saturating_neg() }
+    }
+
+    /// The times of the other side that match a row of a side.
+    fn matching(&self, side: usize, time_ms: i64) -> (i64, i64) {
+        match side {
+            0 => (time_ms.saturating_add(self.lower_ms), time_ms.saturating_add(self.upper_ms)),
+            _ => (time_ms.saturating_sub(self.upper_ms), time_ms.saturating_sub(self.lower_ms)),
+        }
+    }
+}
+
+/// Makes the operator of each worker.
+#[derive(Debug)]
+pub(crate) struct IntervalJoinFactory {
+    plan: Arc<JoinPlan>,
+    spec: IntervalSpec,
+}
+
+impl IntervalJoinFactory {
+    /// A factory of operators that follow `plan` for the times of `spec`.
+    pub(crate) fn new(plan: JoinPlan, spec: IntervalSpec) -> Self {
+        IntervalJoinFactory { plan: Arc::new(plan), spec }
+    }
+
+    /// For `EXPLAIN`: what a side keeps.
+    ///
+    /// # Errors
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a column that state cannot hold.
+    pub(crate) fn described(&self, side: usize) -> Result<String> {
+        Ok(SideRows::new(&self.plan, side, Some(self.spec.bucket_ms()))?.described())
+    }
+}
+
+impl KeyedOperatorFactory for IntervalJoinFactory {
+    fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
+        let (plan, spec) = (&self.plan, &self.spec);
+        let bucket_ms = spec.bucket_ms();
+        let mut side = |side| Stored::register(setup.state, plan, side, SideRows::new(plan, side, Some(bucket_ms))?);
+        let sides = [side(0)?, side(1)?];
+        let mut buckets = |side: usize| {
+            let last_ms = spec.keep_ms(side).saturating_add(bucket_ms - 1);
+            Buckets::restored(setup.state, sides[side].state, last_ms)
+        };
+        Ok(Box::new(IntervalJoin {
+            buckets: [buckets(0)?, buckets(1)?],
+            entries: EntryKeys::new(setup.max_parallelism),
+            max_parallelism: setup.max_parallelism,
+            sequence: restored_sequence(setup.restored),
+            sides,
+            spec: spec.clone(),
+            stage: Stage::Pairs,
+            work: None,
+            closing: None,
+            buffers: Buffers::default(),
+            plan: Arc::clone(plan),
+        }))
+    }
+}
+
+/// The operator on a worker.
+#[derive(Debug)]
+struct IntervalJoin {
+    plan: Arc<JoinPlan>,
+    spec: IntervalSpec,
+    sides: [Stored; 2],
+    buckets: [Buckets; 2],
+    entries: EntryKeys,
+    max_parallelism: MaxParallelism,
+    /// A number that no row has yet.
+    sequence: u64,
+    work: Option<Work>,
+    stage: Stage,
+    closing: Option<Closing>,
+    buffers: Buffers,
+}
+
+/// What is next for the batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Pairs.
+    Pairs,
+    /// Rows of its own are given alone where they have to be at once.
+    Alone,
+    /// Its rows are kept.
+    Keep,
+}
+
+/// Buckets that go.
+#[derive(Debug)]
+struct Closing {
+    side: usize,
+    due: Vec<Bucket>,
+    /// Their rows without a match.
+    emission: Emission,
+}
+
+impl KeyedOperator for IntervalJoin {
+    fn process(&mut self, input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if !batch.changes.is_insert_only() {
+            return Err(Error::internal("an interval join got rows that may be taken back"));
+        }
+        let deltas = self.in_time(input, batch, cx);
+        self.locate(input, batch, &deltas);
+        self.work = Some(Work::new(input, batch.clone(), deltas, cx.processing_time_ms));
+        self.stage = Stage::Pairs;
+        self.resume(cx)
+    }
+
+    fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if let Some(mut work) = self.work.take() {
+            let progress = self.run(&mut work, cx)?;
+            if progress == Progress::More {
+                self.work = Some(work);
+            }
+            return Ok(progress);
+        }
+        self.close(cx)
+    }
+
+    fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        self.begin_closing(0, cx.event_time_ms);
+        self.close(cx)
+    }
+
+    fn output_watermark_ms(&self, event_time_ms: i64) -> i64 {
+        if event_time_ms == i64::MAX {
+            return event_time_ms;
+        }
+        // A row that comes matches rows that are so much older; one without a match is given when its bucket goes.
+        let behind_ms = self.spec.upper_ms.max(self.spec.lower_ms.saturating_neg()).max(0);
+        let alone = (0..2).any(|side| self.plan.kind.gives_alone(side) == Some(Alone::WithoutMatch));
+        let bucket_ms = if alone { self.spec.bucket_ms() } else { 0 };
+        event_time_ms.saturating_sub(behind_ms).saturating_sub(bucket_ms)
+    }
+
+    fn details(&self) -> Value {
+        json!({ SEQUENCE: self.sequence })
+    }
+}
+
+impl IntervalJoin {
+    /// The rows that are not late and have a time and a key, in the order of their keys; behind them those that can have no match and
+    /// are given alone.
+    fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Deltas {
+        let rows = batch.changes.rows();
+        let times = rows.column(self.spec.times[side]).as_primitive::<TimestampMillisecondType>();
+        let watermarks =
+            self.spec.row_watermarks[side].map(|column| rows.column(column).as_primitive::<Int64Type>().values());
+        let nulls = any_null(rows, &self.plan.sides[side].key);
+        let mut in_time = Vec::with_capacity(rows.num_rows());
+        let mut without_match = Vec::new();
+        let mut late = 0;
+        for row in 0..rows.num_rows() {
+            let watermark_ms = watermarks.map_or(cx.event_time_ms, |watermarks| watermarks[row]);
+            if times.is_null(row) {
+                without_match.push(row as u32);
+            } else if times.value(row) <= watermark_ms {
+                late += 1;
+            } else if nulls.as_ref().is_some_and(|nulls| nulls[row]) {
+                without_match.push(row as u32);
+            } else {
+                in_time.push(row as u32);
+            }
+        }
+        cx.counters.add(Counters::LATE_ROWS, late);
+        let in_time = sorted(in_time.into_iter(), |row| batch.keys.get(row as usize));
+        Deltas::of_rows(&in_time, &without_match)
+    }
+
+    /// Tells the probe where the rows' matches may be.
+    fn locate(&mut self, side: usize, batch: &KeyedBatch, deltas: &Deltas) {
+        let times = batch.changes.rows().column(self.spec.times[side]).as_primitive::<TimestampMillisecondType>();
+        let bucket_ms = self.spec.bucket_ms();
+        let mut places: Vec<(Bucket, u32)> = Vec::new();
+        for (index, delta) in deltas.keyed_deltas().iter().enumerate() {
+            let row = delta.row as usize;
+            let key_group = batch.keys.key_group(row);
+            let (first_ms, last_ms) = self.spec.matching(side, times.value(row));
+            let beginnings = self.buckets[1 - side].between(key_group, bucket_start(first_ms, bucket_ms), last_ms);
+            let buckets = beginnings.iter().map(|start_ms| Bucket { key_group, start_ms: *start_ms });
+            places.extend(buckets.map(|bucket| (bucket, index as u32)));
+        }
+        // Rows stand in the order of their keys already.
+        places.sort_unstable();
+        let probe = &mut self.buffers.probe;
+        probe.clear();
+        let mut prefix = Vec::new();
+        for (Bucket { key_group, start_ms }, index) in places {
+            let row = deltas.deltas[index as usize].row as usize;
+            let (first_ms, last_ms) = self.spec.matching(side, times.value(row));
+            let key = &batch.keys.get(row)[self.max_parallelism.prefix_len()..];
+            prefix.clear();
+            self.entries.timed(key_group, start_ms, key, &[], &mut prefix);
+            let bound = |time_ms: i64| {
+                let prefix = &prefix;
+                move |out: &mut Vec<u8>| {
+                    out.extend_from_slice(prefix);
+                    put_i64(time_ms, out);
+                }
+            };
+            probe.push_within(&prefix, bound(first_ms), bound(last_ms.saturating_add(1)), (index, index + 1));
+        }
+    }
+
+    fn run(&mut self, work: &mut Work, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        let plan = Arc::clone(&self.plan);
+        loop {
+            let join = Join { plan: &plan, other: &self.sides[1 - work.side], timed: true, changing: false };
+            if work.give(join, &self.buffers.piece, cx.output)? == Progress::More {
+                return Ok(Progress::More);
+            }
+            self.stage = match self.stage {
+                Stage::Pairs => match work.pairs(join, &mut self.buffers, cx)? {
+                    Progress::More => return Ok(Progress::More),
+                    Progress::Done => Stage::Alone,
+                },
+                Stage::Alone => {
+                    self.give_alone(work, cx.event_time_ms);
+                    Stage::Keep
+                }
+                Stage::Keep => {
+                    self.keep(work, cx)?;
+                    return Ok(Progress::Done);
+                }
+            };
+        }
+    }
+
+    /// Gives the batch's rows alone that have a match, or will never have one.
+    fn give_alone(&self, work: &mut Work, event_time_ms: i64) {
+        let times = work.batch.changes.rows().column(self.spec.times[work.side]);
+        let times = times.as_primitive::<TimestampMillisecondType>();
+        let keyed = work.deltas.keyed();
+        for (index, delta) in work.deltas.deltas.iter().enumerate() {
+            let is_final = match self.plan.kind.gives_alone(work.side) {
+                None => return,
+                Some(Alone::WithMatch) => true,
+                Some(Alone::WithoutMatch) => {
+                    let is_kept =
+                        |delta: &Delta| self.is_kept(work.side, times.value(delta.row as usize), event_time_ms);
+                    index >= keyed || !is_kept(delta)
+                }
+            };
+            if is_final && work.is_given_alone(&self.plan, delta.matches) {
+                work.emission.own(delta.row, 1);
+            }
+        }
+    }
+
+    /// Whether a row that is not late may still come for a row of that time.
+    fn is_kept(&self, side: usize, time_ms: i64, event_time_ms: i64) -> bool {
+        time_ms.saturating_add(self.spec.keep_ms(side)) > event_time_ms
+    }
+
+    /// Writes the batch's rows to their side.
+    fn keep(&mut self, work: &Work, cx: &mut OperatorContext<'_>) -> Result<()> {
+        let Work { side, batch, .. } = work;
+        let times = batch.changes.rows().column(self.spec.times[*side]).as_primitive::<TimestampMillisecondType>();
+        let bucket_ms = self.spec.bucket_ms();
+        let mut places: Vec<(Bucket, u32)> = Vec::with_capacity(work.deltas.keyed());
+        for (index, delta) in work.deltas.keyed_deltas().iter().enumerate() {
+            let row = delta.row as usize;
+            if self.is_kept(*side, times.value(row), cx.event_time_ms) {
+                let start_ms = bucket_start(times.value(row), bucket_ms);
+                places.push((Bucket { key_group: batch.keys.key_group(row), start_ms }, index as u32));
+            }
+        }
+        places.sort_unstable();
+        let Stored { state, rows, .. } = &self.sides[*side];
+        let Buffers { writes, scratch, .. } = &mut self.buffers;
+        let mut entry = Vec::new();
+        writes.clear();
+        for (bucket, index) in places {
+            let delta = &work.deltas.deltas[index as usize];
+            let row = delta.row as usize;
+            self.buckets[*side].insert(bucket);
+            entry.clear();
+            let key = &batch.keys.get(row)[self.max_parallelism.prefix_len()..];
+            self.entries.timed(bucket.key_group, bucket.start_ms, key, &[], &mut entry);
+            put_i64(times.value(row), &mut entry);
+            entry.extend_from_slice(&self.sequence.to_be_bytes());
+            self.sequence += 1;
+            let kept = Kept { copies: 1, matches: delta.matches.min(1) };
+            let mut result = Ok(());
+            writes.put_with(*state, &entry, |out| {
+                let columns = |datums: &mut Vec<_>| push_row(batch.changes.rows(), rows.columns, row, datums);
+                result = rows.put(kept, work.now_ms, scratch, columns, out);
+            });
+            result?;
+        }
+        cx.state.write(writes)
+    }
+
+    /// Finds the buckets of sides from `side` on that event time has passed.
+    fn begin_closing(&mut self, side: usize, event_time_ms: i64) {
+        for side in side..2 {
+            let due = self.buckets[side].due(event_time_ms);
+            if due.is_empty() {
+                continue;
+            }
+            let probe = &mut self.buffers.probe;
+            probe.clear();
+            if self.plan.kind.gives_alone(side) == Some(Alone::WithoutMatch) {
+                let mut prefix = Vec::new();
+                for bucket in &due {
+                    prefix.clear();
+                    self.entries.timer_bound(bucket.key_group, bucket.start_ms, &mut prefix);
+                    probe.push(&prefix, (0, 0));
+                }
+            }
+            self.closing = Some(Closing { side, due, emission: Emission::default() });
+            return;
+        }
+    }
+
+    /// Gives the rows without a match of buckets that event time has passed, and drops the buckets.
+    fn close(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        let plan = Arc::clone(&self.plan);
+        while let Some(mut closing) = self.closing.take() {
+            let stored = &self.sides[closing.side];
+            let Buffers { probe, piece, .. } = &mut self.buffers;
+            let columns = Columns { side: 1 - closing.side, own: &[], other: &piece.columns };
+            if closing.emission.give(&plan, false, columns, cx.output)? == Progress::More {
+                self.closing = Some(closing);
+                return Ok(Progress::More);
+            }
+            if probe.read(cx.state, stored, cx.processing_time_ms, piece)? {
+                for (entry, kept) in piece.kept.iter().enumerate().filter(|(_, kept)| kept.matches == 0) {
+                    closing.emission.other(entry as u32, kept.copies);
+                }
+                self.closing = Some(closing);
+                continue;
+            }
+            self.buckets[closing.side].drop(cx.state, stored.state, &closing.due, &mut self.buffers.writes)?;
+            self.begin_closing(closing.side + 1, cx.event_time_ms);
+        }
+        Ok(Progress::Done)
+    }
+}
+
+/// The beginning of the bucket in which a time lies.
+fn bucket_start(time_ms: i64, bucket_ms: i64) -> i64 {
+    crate::expression::window_start(time_ms, bucket_ms, 0)
+}

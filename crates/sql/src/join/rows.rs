@@ -1,0 +1,229 @@
+//! How a side keeps its rows.
+//!
+//! | the input | entry | value |
+//! |---|---|---|
+//! | only gets rows | `key \| sequence (u64)` | the row |
+//! | may take rows back | `key \| row` | how often the row is there |
+//! | has event time | `bucket \| key \| time \| sequence (u64)` | the row |
+//!
+//! A row that may be taken back is found by its columns, encoded as key components. Where nothing is taken back, a number that no other
+//! row of the operator has takes their place, and a row is kept without a look at what is there. The value is a row in
+//! the configured format; where the join must know whether a row has matches, their number comes first in it.
+
+use super::plan::{JoinPlan, JoinSide};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use headpond_runtime::datum::{datum_at, field_type, row_schema};
+use headpond_state::encoding::KeySchema;
+use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowSchema};
+use headpond_state::ttl::{self, TtlConfig};
+use headpond_state::{Context, EntryOrder, Error, Result, StateDescriptor, StateKind};
+use std::sync::Arc;
+
+/// What tells a row's entry from the others of its key.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Identity {
+    /// A number.
+    Sequence,
+    /// A bucket before the key, and a time and a number behind it.
+    Timed,
+    /// The row itself, encoded as these components.
+    Value(KeySchema),
+}
+
+/// How a side keeps its rows.
+#[derive(Debug, Clone)]
+pub(super) struct SideRows {
+    pub(super) identity: Identity,
+    /// Whether the number of matches is kept.
+    pub(super) tracked: bool,
+    pub(super) ttl: Option<TtlConfig>,
+    /// The number of columns.
+    pub(super) columns: usize,
+    codec: RowCodec,
+    name: &'static str,
+}
+
+/// A row that is kept, apart from its columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept {
+    /// How often it is there.
+    pub(super) copies: i64,
+    /// How many matches it has; 0 where that is not tracked.
+    pub(super) matches: i64,
+}
+
+impl SideRows {
+    /// How side `side` of a join keeps its rows. `bucket_ms`: in buckets of event time, so long.
+    pub(super) fn new(plan: &JoinPlan, side: usize, bucket_ms: Option<i64>) -> Result<Self> {
+        let JoinSide { schema, columns, key_text, changing, ttl, .. } = &plan.sides[side];
+        let fields = &schema.fields()[..*columns];
+        let tracked = plan.kind.gives_alone(side).is_some();
+        let mut row = Vec::with_capacity(columns + 2);
+        let identity = match (changing, bucket_ms.is_some()) {
+            (true, true) => return Err(Error::internal("an interval join has an input that takes rows back")),
+            (true, false) => {
+                row.push(Field::new("rows", DataKind::Int64.required()));
+                let types = fields.iter().map(|field| field_type(field)).collect::<Result<_>>()?;
+                Identity::Value(KeySchema::new(types))
+            }
+            (false, true) => Identity::Timed,
+            (false, false) => Identity::Sequence,
+        };
+        if tracked {
+            row.push(Field::new("matches", DataKind::Int64.required()));
+        }
+        if !changing {
+            row.extend(row_schema(fields)?.fields().iter().cloned());
+        }
+        // The first field's name tells the key, so that a query with another key does not take up this state.
+        if row.is_empty() {
+            row.push(Field::new("nothing", DataKind::Bool.nullable()));
+        }
+        row[0].name.push_str(&format!(" by {key_text}"));
+        if let Some(bucket_ms) = bucket_ms {
+            row[0].name.push_str(&format!(" in buckets of {bucket_ms} ms"));
+        }
+        let codec = RowCodec::new(plan.format, RowSchema::new(row));
+        let name = if side == 0 { "left rows" } else { "right rows" };
+        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, codec, name })
+    }
+
+    /// The declaration of the state.
+    pub(super) fn descriptor(&self, plan: &JoinPlan) -> StateDescriptor {
+        let (kind, value) = match &self.identity {
+            Identity::Value(row) => (StateKind::Map, format!("{row} -> {}", self.codec.schema())),
+            Identity::Sequence | Identity::Timed => (StateKind::List, self.codec.schema().to_string()),
+        };
+        let order = match self.identity {
+            Identity::Timed => EntryOrder::TimeFirst,
+            Identity::Sequence | Identity::Value(_) => EntryOrder::KeyFirst,
+        };
+        StateDescriptor::new(self.name, kind, self.codec.codec_id())
+            .with_key_schema(plan.key_schema.to_string())
+            .with_value_schema(value)
+            .with_order(order)
+            .with_ttl(self.ttl)
+    }
+
+    /// The fields of a value before the row's columns.
+    fn hidden(&self) -> usize {
+        usize::from(matches!(self.identity, Identity::Value(_))) + usize::from(self.tracked)
+    }
+
+    /// The number of datums that [`read`](Self::read) appends for a row.
+    pub(super) fn width(&self) -> usize {
+        self.columns
+    }
+
+    /// Reads an entry: appends the row's columns to `datums`. `rest` is what follows the key in the entry's key. `None`: the row has
+    /// expired.
+    pub(super) fn read(
+        &self,
+        rest: &[u8],
+        stored: &[u8],
+        now_ms: i64,
+        scratch: &mut Vec<Datum>,
+        datums: &mut Vec<Datum>,
+    ) -> Result<Option<Kept>> {
+        let Some(value) = self.visible(stored, now_ms)? else { return Ok(None) };
+        scratch.clear();
+        self.codec.decode(value, scratch).map_err(|error| self.located(error))?;
+        let kept = self.kept(scratch)?;
+        match &self.identity {
+            Identity::Value(row) => datums.extend(row.decode(rest).map_err(|error| self.located(error))?),
+            Identity::Sequence | Identity::Timed => {
+                datums.extend(scratch.drain(..).skip(self.hidden()).take(self.columns));
+            }
+        }
+        Ok(Some(kept))
+    }
+
+    /// Reads what is kept of a row that is looked up by its columns. `None`: nothing, or it has expired.
+    pub(super) fn read_kept(&self, stored: &[u8], now_ms: i64, scratch: &mut Vec<Datum>) -> Result<Option<Kept>> {
+        let Some(value) = self.visible(stored, now_ms)? else { return Ok(None) };
+        scratch.clear();
+        self.codec.decode(value, scratch).map_err(|error| self.located(error))?;
+        self.kept(scratch).map(Some)
+    }
+
+    fn kept(&self, fields: &[Datum]) -> Result<Kept> {
+        let number = |index: usize| match fields.get(index) {
+            Some(Datum::Int64(number)) => Ok(*number),
+            _ => Err(self.located(Error::corrupt("a row of a join is kept without its numbers"))),
+        };
+        Ok(match (&self.identity, self.tracked) {
+            (Identity::Value(_), false) => Kept { copies: number(0)?, matches: 0 },
+            (Identity::Value(_), true) => Kept { copies: number(0)?, matches: number(1)? },
+            (_, false) => Kept { copies: 1, matches: 0 },
+            (_, true) => Kept { copies: 1, matches: number(0)? },
+        })
+    }
+
+    fn visible<'v>(&self, stored: &'v [u8], now_ms: i64) -> Result<Option<&'v [u8]>> {
+        let Some(ttl) = &self.ttl else { return Ok(Some(stored)) };
+        let (stamp_ms, value) = ttl::split_stamp(stored).map_err(|error| self.located(error))?;
+        Ok(ttl.is_visible(stamp_ms, now_ms).then_some(value))
+    }
+
+    /// Appends the value of a row whose columns `columns` appends.
+    pub(super) fn put(
+        &self,
+        kept: Kept,
+        now_ms: i64,
+        scratch: &mut Vec<Datum>,
+        columns: impl FnOnce(&mut Vec<Datum>) -> Result<()>,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        if let Some(ttl) = &self.ttl {
+            ttl::put_stamp(ttl.stamp_ms(now_ms, None), out);
+        }
+        scratch.clear();
+        let by_value = matches!(self.identity, Identity::Value(_));
+        if by_value {
+            scratch.push(Datum::Int64(kept.copies));
+        }
+        if self.tracked {
+            scratch.push(Datum::Int64(kept.matches));
+        }
+        if !by_value {
+            columns(scratch)?;
+        }
+        if scratch.is_empty() {
+            scratch.push(Datum::Null);
+        }
+        self.codec.encode(scratch, out).map_err(|error| self.located(error))
+    }
+
+    /// For `EXPLAIN`: the state's name and what it holds.
+    pub(super) fn described(&self) -> String {
+        let schema = self.codec.schema();
+        match &self.identity {
+            Identity::Value(row) => format!("state `{}` ({}): {row} -> {schema}", self.name, self.codec.format()),
+            Identity::Sequence | Identity::Timed => {
+                format!("state `{}` ({}): {schema}", self.name, self.codec.format())
+            }
+        }
+    }
+
+    fn located(&self, error: Error) -> Error {
+        error.with(Context::State, self.name)
+    }
+}
+
+/// Appends the first `columns` values of a row.
+pub(super) fn push_row(rows: &RecordBatch, columns: usize, row: usize, datums: &mut Vec<Datum>) -> Result<()> {
+    for column in &rows.columns()[..columns] {
+        datums.push(datum_at(column.as_ref(), row)?);
+    }
+    Ok(())
+}
+
+/// Whether any of these columns is NULL, for each row; `None`: nowhere.
+pub(super) fn any_null(rows: &RecordBatch, columns: &[usize]) -> Option<Vec<bool>> {
+    let with_nulls: Vec<&ArrayRef> =
+        columns.iter().map(|column| rows.column(*column)).filter(|column| column.null_count() > 0).collect();
+    if with_nulls.is_empty() {
+        return None;
+    }
+    Some((0..rows.num_rows()).map(|row| with_nulls.iter().any(|column| Arc::as_ref(column).is_null(row))).collect())
+}
