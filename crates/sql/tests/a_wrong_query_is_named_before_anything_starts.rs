@@ -167,7 +167,7 @@ fn explain_shows_operators_and_what_they_keep() {
     assert_eq!(job.name, "my job");
     let text = &job.shown[0];
     for part in [
-        "totals/source/0: read carrier, n, ts from table flights",
+        "flights/source/0: read carrier, n, ts from table flights",
         "totals/calc/0: keep rows where n > 3; compute carrier",
         "totals/group-aggregate/0: group by carrier; COUNT(*)",
         "  key: utf8?",

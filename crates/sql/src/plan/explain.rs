@@ -1,5 +1,6 @@
 //! What `EXPLAIN` shows: a job's operators, with what they keep and for how long.
 
+use headpond_runtime::source::ROW_WATERMARK_COLUMN;
 use headpond_runtime::{JobGraph, NodeId};
 use headpond_state::OperatorId;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ pub(super) fn explain(graph: &JobGraph, notes: &BTreeMap<OperatorId, Vec<String>
         for line in notes.get(&node.id).into_iter().flatten() {
             let _ = writeln!(text, "  {line}");
         }
-        let columns = node.schema.fields().iter();
+        let columns = node.schema.fields().iter().filter(|field| field.name() != ROW_WATERMARK_COLUMN);
         let columns = columns.map(|field| format!("{} {}", field.name(), crate::script::type_name(field.data_type())));
         let _ = writeln!(text, "  columns: {}", columns.collect::<Vec<_>>().join(", "));
     }
