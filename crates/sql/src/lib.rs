@@ -3,8 +3,8 @@
 //! ```text
 //! text ──[script]──▶ statements ──[plan]──▶ logical plans (DataFusion) ──▶ job graph
 //!                                              │                             │
-//!                                        [expression]                   [aggregate]
-//!                                    filters and projections        keyed state, windows
+//!                                        [expression]               [aggregate], [rank]
+//!                                    filters and projections      keyed state: groups, windows, first rows
 //! ```
 //!
 //! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and column, and nothing
@@ -16,9 +16,11 @@
 mod aggregate;
 mod dialect;
 mod expression;
+mod gathering;
 mod nearest;
 mod plan;
 mod position;
+mod rank;
 pub mod script;
 mod settings;
 mod words;

@@ -160,7 +160,8 @@ impl RocksDbKeyedState {
             let aged = {
                 let mut ledger = lock(&self.database.ledger);
                 let open = ledger.family(name).open();
-                let expired = open.stamps.map_or(0.0, |(from, to)| Ages::even(from, to).expired_share(ttl.ttl_ms, now_ms));
+                let expired =
+                    open.stamps.map_or(0.0, |(from, to)| Ages::even(from, to).expired_share(ttl.ttl_ms, now_ms));
                 open.put_bytes as f64 * expired >= self.database.shared.options.compaction.dead_min as f64 / 2.0
             };
             if aged {

@@ -166,7 +166,9 @@ impl FamilyLedger {
 
     /// Whether files hold deletions.
     pub(crate) fn has_deletions(&self) -> bool {
-        self.deletes > 0 || !self.ranges.ranges.is_empty() || self.sealed.iter().any(|(_, w)| w.deletes > 0 || !w.ranges.is_empty())
+        self.deletes > 0
+            || !self.ranges.ranges.is_empty()
+            || self.sealed.iter().any(|(_, w)| w.deletes > 0 || !w.ranges.is_empty())
     }
 
     /// Bytes that deletions of single keys hide, if each hides an entry of the usual size.

@@ -10,6 +10,7 @@ mod explain;
 mod flow;
 mod insert;
 mod query;
+mod rank;
 mod rewrite;
 mod session;
 mod source;
@@ -17,6 +18,7 @@ mod table;
 mod ttl;
 mod tumble;
 mod types;
+mod union;
 
 pub(crate) use error::{planning_error, value_error};
 

@@ -68,6 +68,9 @@ pub struct Run<'g> {
     pub output: Rows,
     /// The sums of all operators' counters.
     pub counters: Counters,
+    /// After how many batches the job is cut and its operators begin anew with their state.
+    pub reopened_every: Option<usize>,
+    cut: bool,
 }
 
 struct Open {
@@ -108,7 +111,8 @@ impl<'g> Run<'g> {
             })?;
             operators.insert(index, Open { encoder, operator, state, clock });
         }
-        Ok(Run { graph, operators, output: Vec::new(), counters: Counters::default() })
+        let counters = Counters::default();
+        Ok(Run { graph, operators, output: Vec::new(), counters, reopened_every: None, cut: false })
     }
 
     /// Reads all sources in batches of at most `rows` rows, at a processing time.
@@ -117,6 +121,7 @@ impl<'g> Run<'g> {
             let NodeKind::Source(source) = &node.kind else { continue };
             let mut strategy = source.watermarks.as_ref().map(|factory| factory()).transpose()?;
             let mut watermark = i64::MIN;
+            let mut batches = 0;
             for split in source.source.splits()? {
                 let mut reader = source.source.open(&split, None, &ReaderContext { subtask: 0, readers: 1 })?;
                 while let Some(read) = reader.next(rows.min(8192))? {
@@ -129,10 +134,35 @@ impl<'g> Run<'g> {
                         node.schema.as_ref(),
                     )?;
                     self.give(index, ChangeBatch::inserts(batch), before, processing_time_ms)?;
+                    batches += 1;
+                    self.cut = self.reopened_every.is_some_and(|every| batches % every == 0);
                     self.advance(index, watermark, processing_time_ms)?;
+                    if std::mem::take(&mut self.cut) {
+                        self.reopen(watermark)?;
+                    }
                 }
             }
             self.advance(index, i64::MAX, processing_time_ms)?;
+        }
+        Ok(())
+    }
+
+    /// Opens all operators anew over the state they have: nothing else survives.
+    fn reopen(&mut self, event_time_ms: i64) -> Result<()> {
+        for (index, (_, node)) in self.graph.nodes().enumerate() {
+            let NodeKind::Keyed { operator, .. } = &node.kind else { continue };
+            let open = self.operators.get_mut(&index).expect("an open operator");
+            let details = [open.operator.details()];
+            open.operator = operator.open(OperatorSetup {
+                state: open.state.as_mut(),
+                capabilities: MemoryStateBackend::new().capabilities(),
+                subtask: 0,
+                parallelism: 1,
+                max_parallelism: MaxParallelism::DEFAULT,
+                restored: &details,
+                event_time_ms,
+                clock: &open.clock,
+            })?;
         }
         Ok(())
     }
@@ -164,6 +194,7 @@ impl<'g> Run<'g> {
                     self.call(index, event_time_ms, now_ms, |operator, cx| operator.process(0, &keyed, cx))?;
                 }
                 NodeKind::Sink { .. } => self.output.extend(shown(&batch)),
+                NodeKind::Union { .. } => self.give(index, batch.clone(), event_time_ms, now_ms)?,
                 other => return Err(Error::internal(format!("{other:?} reads nothing"))),
             }
         }
@@ -196,7 +227,7 @@ impl<'g> Run<'g> {
                 output: &mut output,
                 event_time_ms,
                 processing_time_ms,
-                cut: false,
+                cut: self.cut,
                 end_of_input: event_time_ms == i64::MAX,
                 counters: &mut self.counters,
             };
