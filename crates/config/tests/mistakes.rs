@@ -66,7 +66,6 @@ fn a_missing_file_is_named() {
 fn what_cannot_be_honoured_is_refused_with_the_way_out() {
     let cases = [
         ("execution.runtime-mode=BATCH", "streams"),
-        ("table.exec.mini-batch.enabled=true", "not yet available"),
         ("state.backend.rocksdb.compaction.style=FIFO", "table.exec.state.ttl"),
         ("state.backend.rocksdb.memory.fixed-per-slot=64 mb", "fixed-per-tm"),
         ("execution.checkpointing.storage=jobmanager", "execution.checkpointing.dir"),

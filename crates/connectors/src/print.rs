@@ -36,6 +36,7 @@ pub struct PrintSink {
     table: TableDescription,
     identifier: Option<String>,
     final_rows: bool,
+    upsert: bool,
     shared: Arc<Mutex<Shared>>,
 }
 
@@ -79,6 +80,7 @@ impl PrintSink {
         Ok(PrintSink {
             table: table.clone(),
             identifier: Options::new(table).text(&declared::PRINT_IDENTIFIER).map(str::to_owned),
+            upsert: input.upsert,
             final_rows: !table.primary_key.is_empty() && input.bounded,
             shared: Arc::new(Mutex::new(Shared { output, open: 0, lines: Vec::new() })),
         })
@@ -107,7 +109,7 @@ impl Sink for PrintSink {
         self.table.check_schema(&setup.schema)?;
         let current = match (self.final_rows, setup.state) {
             (false, _) => None,
-            (true, Some(state)) => Some(CurrentLines::register(&self.table, "lines", state)?),
+            (true, Some(state)) => Some(CurrentLines::register(&self.table, "lines", self.upsert, state)?),
             (true, None) => return Err(no_state()),
         };
         lock(&self.shared).open += 1;

@@ -3,7 +3,7 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::{TableDescription, sink};
+use headpond_connectors::{SinkInput, TableDescription, sink};
 use headpond_runtime::Result;
 use headpond_runtime::sink::{Sink, SinkSetup};
 use headpond_state::MaxParallelism;
@@ -43,6 +43,70 @@ fn rows_that_are_only_inserted_replace_those_of_their_key_too() -> Result<()> {
     run.write(&changes(&["+I a 1", "+I a 2"]))?;
     run.checkpoint(1)?;
     assert_eq!(published(directory.path()), ["a,2"]);
+    Ok(())
+}
+
+#[test]
+fn rows_of_a_key_come_and_go_in_any_order() -> Result<()> {
+    let directory = tempdir().unwrap();
+    let table = files(directory.path(), "csv", &[("k", Utf8), ("n", Int64)]).with_primary_key([0]);
+    let sink = sink(&table, &SinkInput { upsert: false, ..input(true) })?;
+    let mut run = Run::start("a1", &table, &sink, 1, None, &[])?;
+    run.write(&changes(&["+I a 1", "+I b 1", "+I c 1"]))?;
+    // The new row comes before the old one goes; a row goes that was never current; one comes back.
+    run.write(&changes(&["+I a 2", "-D a 1", "+I b 2", "-D b 2", "+I c 2"]))?;
+    run.checkpoint(1)?;
+    assert_eq!(published(directory.path()), ["a,2", "b,1", "c,2"]);
+    run.write(&changes(&["-D c 2", "-U a 2", "+U a 3", "-D b 1"]))?;
+    run.checkpoint(2)?;
+    assert_eq!(published(directory.path()), ["a,3", "c,1"]);
+    Ok(())
+}
+
+#[test]
+fn no_order_of_changes_loses_a_row() -> Result<()> {
+    let mut random = 7u64;
+    let mut next = |below: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    for round in 0..20 {
+        let directory = tempdir().unwrap();
+        let table = files(directory.path(), "csv", &[("k", Utf8), ("n", Int64)]).with_primary_key([0]);
+        let sink = sink(&table, &SinkInput { upsert: false, ..input(true) })?;
+        let mut run = Run::start("a1", &table, &sink, 1, None, &[])?;
+        // Each row of `lives` comes and goes in order; which row is next is random.
+        let mut lives: Vec<(String, bool)> =
+            (0..30).map(|_| (format!("{} {}", ["a", "b", "c"][next(3) as usize], next(6)), next(4) > 0)).collect();
+        let mut coming: Vec<usize> = (0..lives.len()).collect();
+        let mut going = Vec::new();
+        let mut alive: Vec<String> = Vec::new();
+        while !coming.is_empty() || !going.is_empty() {
+            let comes = going.is_empty() || !coming.is_empty() && next(2) == 0;
+            let from = if comes { &mut coming } else { &mut going };
+            let life = from.swap_remove(next(from.len() as u64) as usize);
+            let (row, goes) = lives[life].clone();
+            run.write(&changes(&[&format!("{} {row}", if comes { "+I" } else { "-D" })]))?;
+            if comes {
+                alive.push(row);
+                if goes {
+                    going.push(life);
+                }
+            } else {
+                let index = alive.iter().position(|known| *known == row).expect("a row that has come");
+                alive.remove(index);
+                lives[life].1 = false;
+            }
+        }
+        run.checkpoint(1)?;
+        let keys =
+            |rows: &[String]| rows.iter().map(|row| row[..1].to_owned()).collect::<std::collections::BTreeSet<_>>();
+        let given = published(directory.path());
+        assert_eq!(keys(&given), keys(&alive), "round {round}");
+        for row in &given {
+            assert!(alive.contains(&row.replace(',', " ")), "round {round}: {row} is not one of {alive:?}");
+        }
+    }
     Ok(())
 }
 

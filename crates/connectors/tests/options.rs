@@ -61,7 +61,7 @@ fn a_table_without_connector_or_path_says_what_is_missing() {
 fn connectors_that_only_read_or_only_write() {
     let table =
         |connector: &str| TableDescription::new("t", schema(&[("a", Utf8)])).with_option("connector", connector);
-    let input = SinkInput { insert: "t".to_owned(), changelog: false, bounded: true };
+    let input = SinkInput { insert: "t".to_owned(), changelog: false, upsert: true, bounded: true };
     assert_eq!(source(&table("print"), None).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(sink(&table("datagen"), &input).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(sink(&table("blackhole"), &input).is_ok());

@@ -3,8 +3,8 @@
 //! ```text
 //! text ──[script]──▶ statements ──[plan]──▶ logical plans (DataFusion) ──▶ job graph
 //!                                              │                             │
-//!                                        [expression]                   [aggregate, join]
-//!                                    filters and projections          keyed state
+//!                                        [expression]                [aggregate, join, rank]
+//!                                    filters and projections    keyed state: groups, windows, rows, first rows
 //! ```
 //!
 //! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and column, and nothing
@@ -16,10 +16,12 @@
 mod aggregate;
 mod dialect;
 mod expression;
+mod gathering;
 mod join;
 mod nearest;
 mod plan;
 mod position;
+mod rank;
 pub mod script;
 mod settings;
 mod words;

@@ -1,5 +1,6 @@
 //! The options that planning depends on.
 
+use crate::gathering::MiniBatch;
 use headpond_config::{Config, ConfigError, ConfigErrorKind, options};
 use headpond_state::row::RowFormat;
 use headpond_state::ttl::TtlConfig;
@@ -14,6 +15,8 @@ pub(crate) struct JobSettings {
     pub(crate) ttl: Option<TtlConfig>,
     /// `state.serialization.format`.
     pub(crate) format: RowFormat,
+    /// `table.exec.mini-batch.*`, where it is enabled.
+    pub(crate) mini_batch: Option<MiniBatch>,
 }
 
 impl JobSettings {
@@ -34,7 +37,11 @@ impl JobSettings {
             options::SerializationFormat::Protobuf => RowFormat::Protobuf,
             options::SerializationFormat::Avro => RowFormat::Avro,
         };
-        Ok(JobSettings { time_zone, ttl: (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms)), format })
+        let mini_batch = config.get(&options::MINI_BATCH_ENABLED).then(|| MiniBatch {
+            latency_ms: i64::try_from(config.get(&options::MINI_BATCH_ALLOW_LATENCY).as_millis()).unwrap_or(i64::MAX),
+            rows: config.get(&options::MINI_BATCH_SIZE).unwrap_or(u64::MAX),
+        });
+        Ok(JobSettings { time_zone, ttl: (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms)), format, mini_batch })
     }
 }
 

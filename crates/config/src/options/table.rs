@@ -1,7 +1,7 @@
 //! How SQL behaves.
 
 use super::options;
-use crate::{ConfigOption, Support};
+use crate::ConfigOption;
 use std::time::Duration;
 
 options! {
@@ -32,24 +32,20 @@ options! {
     MINI_BATCH_ENABLED: bool = ConfigOption::new(
         "table.exec.mini-batch.enabled",
         "false",
-        "Whether changes of a key are gathered over several ticks before they are emitted.",
-    )
-    .support(Support::Only(
-        &["false"],
-        "mini-batching is not yet available; changes of a key within a tick are gathered, see 'pipeline.tick.interval'",
-    ));
+        "Whether aggregates, deduplication and Top-N gather the changes of a key over several ticks and emit what is left \
+         of them. State is written at once; changes of a key within a batch are gathered in any case.",
+    );
     /// How long changes are gathered.
     MINI_BATCH_ALLOW_LATENCY: Duration = ConfigOption::new(
         "table.exec.mini-batch.allow-latency",
         "0 ms",
-        "How long a mini-batch gathers changes.",
-    )
-    .support(Support::NoEffect("mini-batching is not yet available"));
+        "How long a mini-batch gathers changes at most; 0 is until the end of the tick. A checkpoint and the end of the \
+         input end it too.",
+    );
     /// How many rows are gathered.
     MINI_BATCH_SIZE: Option<u64> = ConfigOption::unset(
         "table.exec.mini-batch.size",
         "no limit",
-        "How many rows a mini-batch gathers.",
-    )
-    .support(Support::NoEffect("mini-batching is not yet available"));
+        "How many rows each operator of a worker takes into a mini-batch at most.",
+    );
 }

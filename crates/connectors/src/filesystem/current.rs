@@ -6,24 +6,18 @@
 //! new ones replaces them.
 
 use super::append::staged;
+use super::current_lines::CurrentLines;
 use super::directory::{Directory, FileName};
 use super::row_writer::RowWriter;
-use crate::options::declared;
 use crate::table::TableDescription;
-use crate::values::sql_type;
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
-use headpond_state::backend::ScanRange;
-use headpond_state::{
-    AttemptId, CheckpointId, CodecId, Flow, KeyedStateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
-};
+use headpond_state::{AttemptId, CheckpointId};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How much is written at once.
 const WRITE_BYTES: usize = 1 << 20;
-/// The version of the stored lines, and the first byte of each.
-const VERSION: u8 = 1;
 
 /// Writes the current rows.
 #[derive(Debug)]
@@ -31,6 +25,7 @@ pub(super) struct CurrentSink {
     table: TableDescription,
     directory: Directory,
     insert: String,
+    upsert: bool,
 }
 
 #[derive(Debug)]
@@ -46,8 +41,8 @@ struct CurrentWriter {
 }
 
 impl CurrentSink {
-    pub(super) fn new(table: TableDescription, directory: Directory, insert: String) -> Self {
-        CurrentSink { table, directory, insert }
+    pub(super) fn new(table: TableDescription, directory: Directory, insert: String, upsert: bool) -> Self {
+        CurrentSink { table, directory, insert, upsert }
     }
 }
 
@@ -84,7 +79,7 @@ impl Sink for CurrentSink {
             subtask: setup.subtask,
             parallelism: setup.parallelism,
             rows: RowWriter::of(&self.table)?,
-            lines: CurrentLines::register(&self.table, "lines", state)?,
+            lines: CurrentLines::register(&self.table, "lines", self.upsert, state)?,
             table: self.table.clone(),
             changed: true,
         }))
@@ -170,91 +165,6 @@ impl SinkWriter for CurrentWriter {
         committable["of"] = json!(self.parallelism);
         self.changed = false;
         Ok(Some(committable))
-    }
-}
-
-/// The options that a line's form depends on.
-const LINE_OPTIONS: [&str; 7] = [
-    declared::FORMAT.key,
-    declared::CSV_FIELD_DELIMITER.key,
-    declared::CSV_QUOTE_CHARACTER.key,
-    declared::CSV_DISABLE_QUOTE_CHARACTER.key,
-    declared::CSV_ESCAPE_CHARACTER.key,
-    declared::CSV_NULL_LITERAL.key,
-    declared::JSON_TIMESTAMP_FORMAT.key,
-];
-
-/// The current line of every key, as state.
-#[derive(Debug)]
-pub(crate) struct CurrentLines {
-    state: StateId,
-    writes: WriteBatch,
-}
-
-impl CurrentLines {
-    /// Registers the state `name`. Lines of another form are not restored: the table's columns and format are its
-    /// schema.
-    pub(crate) fn register(table: &TableDescription, name: &str, state: &mut dyn KeyedStateBackend) -> Result<Self> {
-        let fields = table.schema.fields();
-        let types = |columns: &mut dyn Iterator<Item = usize>| {
-            let types =
-                columns.map(|column| format!("{} {}", fields[column].name(), sql_type(fields[column].data_type())));
-            types.collect::<Vec<_>>().join(", ")
-        };
-        let options = table.options.iter().filter(|(key, _)| LINE_OPTIONS.contains(&key.as_str()));
-        let options: Vec<String> = options.map(|(key, value)| format!("{key}={value}")).collect();
-        let descriptor = StateDescriptor::new(name, StateKind::Value, CodecId::new("line", VERSION))
-            .with_key_schema(types(&mut table.primary_key.iter().copied()))
-            .with_value_schema(format!("{} as {}", types(&mut (0..fields.len())), options.join(" ")));
-        Ok(CurrentLines { state: state.register(&descriptor)?, writes: WriteBatch::new() })
-    }
-
-    /// Applies changes; `line` appends the line of a row.
-    pub(crate) fn apply(
-        &mut self,
-        batch: &ChangeBatch,
-        keys: Option<&Keys>,
-        state: &mut dyn KeyedStateBackend,
-        mut line: impl FnMut(usize, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<()> {
-        let keys = keys.ok_or_else(|| Error::internal("rows of a table with a primary key come without keys"))?;
-        for row in 0..batch.num_rows() {
-            let key = keys.get(row);
-            if batch.kind(row).is_retraction() {
-                // Mostly the new form of the row follows at once.
-                let is_replaced =
-                    row + 1 < batch.num_rows() && keys.get(row + 1) == key && !batch.kind(row + 1).is_retraction();
-                if !is_replaced {
-                    self.writes.delete(self.state, key);
-                }
-                continue;
-            }
-            let mut outcome = Ok(());
-            self.writes.put_with(self.state, key, |out| {
-                out.push(VERSION);
-                outcome = line(row, out);
-            });
-            outcome?;
-        }
-        state.write(&mut self.writes)
-    }
-
-    /// Visits keys, without their key groups, and lines, in the order of key groups and keys.
-    pub(crate) fn visit(
-        &self,
-        state: &mut dyn KeyedStateBackend,
-        mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
-    ) -> Result<()> {
-        let mut outcome = Ok(());
-        let prefix = state.max_parallelism().prefix_len();
-        state.scan(self.state, &ScanRange::all(), &mut |entry| {
-            outcome = match entry.value.split_first() {
-                Some((&VERSION, line)) => visit(&entry.key[prefix..], line),
-                _ => Err(Error::corrupt("a stored line has no version that this release knows")),
-            };
-            if outcome.is_ok() { Flow::Continue } else { Flow::Stop }
-        })?;
-        outcome
     }
 }
 

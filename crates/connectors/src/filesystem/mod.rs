@@ -10,6 +10,7 @@
 
 mod append;
 mod current;
+mod current_lines;
 mod directory;
 pub(crate) mod files;
 pub(crate) mod input;
@@ -18,6 +19,7 @@ mod row_writer;
 mod sink;
 mod source;
 
-pub(crate) use current::{CurrentLines, no_state};
+pub(crate) use current::no_state;
+pub(crate) use current_lines::CurrentLines;
 pub(crate) use sink::sink;
 pub(crate) use source::source;

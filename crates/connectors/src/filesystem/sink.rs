@@ -33,7 +33,7 @@ pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dy
     RowWriter::of(table)?;
     if !table.primary_key.is_empty() {
         let directory = Directory::new(path, "current", ending);
-        return Ok(Arc::new(CurrentSink::new(table.clone(), directory, input.insert.clone())));
+        return Ok(Arc::new(CurrentSink::new(table.clone(), directory, input.insert.clone(), input.upsert)));
     }
     if input.changelog && table.schema.field_with_name(OP).is_ok() {
         return Err(Error::invalid(format!(

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub fn input(changelog: bool) -> SinkInput {
-    SinkInput { insert: "t".to_owned(), changelog, bounded: true }
+    SinkInput { insert: "t".to_owned(), changelog, upsert: true, bounded: true }
 }
 
 pub fn job(attempt: &str) -> SinkJob {

@@ -1,7 +1,8 @@
 //! The accumulators of all groups of a batch, cell by cell.
 
 use super::cell::{Cell, Overflow};
-use super::layout::Layout;
+use super::layout::{Feed, Layout};
+use super::value_sets::Transitions;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BooleanArray};
 use arrow_buffer::BooleanBuffer;
@@ -16,6 +17,9 @@ pub(super) struct Accumulators {
     pub(super) rows: Vec<i64>,
     /// Whether the groups had state.
     pub(super) existed: Vec<bool>,
+    /// Since when the groups' values in sets count, where the layout has it.
+    pub(super) since_ms: Vec<i64>,
+    has_since: bool,
     pub(super) cells: Vec<Cell>,
 }
 
@@ -55,7 +59,7 @@ impl Accumulators {
     /// No groups yet.
     pub(super) fn new(layout: &Layout) -> Self {
         let cells = layout.cells.iter().map(|spec| Cell::new(spec.kind)).collect();
-        Accumulators { rows: Vec::new(), existed: Vec::new(), cells }
+        Accumulators { rows: Vec::new(), existed: Vec::new(), since_ms: Vec::new(), has_since: layout.has_since, cells }
     }
 
     /// The number of groups.
@@ -67,6 +71,7 @@ impl Accumulators {
     pub(super) fn clear(&mut self) {
         self.rows.clear();
         self.existed.clear();
+        self.since_ms.clear();
         self.cells.iter_mut().for_each(Cell::clear);
     }
 
@@ -75,6 +80,7 @@ impl Accumulators {
     pub(super) fn push_new(&mut self) {
         self.rows.push(0);
         self.existed.push(false);
+        self.since_ms.push(i64::MAX);
         self.cells.iter_mut().for_each(Cell::push_new);
     }
 
@@ -84,8 +90,16 @@ impl Accumulators {
         let Some((Datum::Int64(rows), mut data)) = data.split_first() else {
             return Err(Error::corrupt("a group's state does not begin with the count of its rows"));
         };
+        let mut since_ms = i64::MIN;
+        if self.has_since {
+            let Some((Datum::Int64(since), rest)) = data.split_first() else {
+                return Err(Error::corrupt("a group's state does not say since when its values count"));
+            };
+            (since_ms, data) = (*since, rest);
+        }
         self.rows.push(*rows);
         self.existed.push(true);
+        self.since_ms.push(since_ms);
         for cell in &mut self.cells {
             data = cell.push_stored(data)?;
         }
@@ -97,12 +111,24 @@ impl Accumulators {
     pub(super) fn store(&self, group: usize, row: &mut Vec<Datum>) {
         row.clear();
         row.push(Datum::Int64(self.rows[group]));
+        if self.has_since {
+            row.push(Datum::Int64(self.since_ms[group]));
+        }
         for cell in &self.cells {
             cell.store(group, row);
         }
     }
 
-    /// Folds a batch's rows in. On an overflow, the row at which it happened and the call's name.
+    /// Lets the values in sets of groups without state count from now on.
+    pub(super) fn begin(&mut self, now_ms: i64) {
+        for (since_ms, existed) in self.since_ms.iter_mut().zip(&self.existed) {
+            if !existed {
+                *since_ms = now_ms;
+            }
+        }
+    }
+
+    /// Counts and folds a batch's rows, where no cell needs sets of values. On an overflow, the row at which it happened.
     pub(super) fn fold(
         &mut self,
         layout: &Layout,
@@ -110,22 +136,43 @@ impl Accumulators {
         groups: &[u32],
         signs: Option<&[i64]>,
     ) -> Result<(), Overflow> {
+        self.count_rows(groups, signs);
+        self.fold_cells(layout, batch, groups, signs, &Transitions::default())
+    }
+
+    /// Counts a batch's rows.
+    pub(super) fn count_rows(&mut self, groups: &[u32], signs: Option<&[i64]>) {
         for (row, group) in groups.iter().enumerate() {
             // A count of rows cannot reach 2^63.
             let count = &mut self.rows[*group as usize];
             *count = count.wrapping_add(signs.map_or(1, |signs| signs[row]));
         }
+    }
+
+    /// Folds a batch's rows and the values that came to sets or left them. On an overflow, the row at which it happened.
+    pub(super) fn fold_cells(
+        &mut self,
+        layout: &Layout,
+        batch: &ChangeBatch,
+        groups: &[u32],
+        signs: Option<&[i64]>,
+        transitions: &Transitions,
+    ) -> Result<(), Overflow> {
         for (cell, spec) in self.cells.iter_mut().zip(&layout.cells) {
             let argument = spec.argument.map(|column| batch.rows().column(column));
-            let values = argument.and_then(|array| array.logical_nulls()).filter(|nulls| nulls.null_count() > 0);
-            let filter = spec.filter.map(|column| trues(batch.rows().column(column).as_boolean()));
-            let selection = match (values, filter) {
-                (None, None) => None,
-                (Some(nulls), None) => Some(nulls.into_inner()),
-                (None, Some(filter)) => Some(filter),
-                (Some(nulls), Some(filter)) => Some(nulls.inner() & &filter),
-            };
-            cell.fold(argument, &Fold { groups, signs, selection: selection.as_ref() })?;
+            match spec.feed {
+                Feed::Rows => {
+                    let selection = selection(batch, spec.argument, spec.filter);
+                    cell.fold(argument, &Fold { groups, signs, selection: selection.as_ref() })?;
+                }
+                Feed::Distinct { set, filter } => {
+                    if let Some((signs, selection)) = transitions.of(set, filter) {
+                        cell.fold(argument, &Fold { groups, signs: Some(signs), selection: Some(selection) })?;
+                    }
+                }
+                // The set itself has put it there.
+                Feed::First { .. } => {}
+            }
         }
         if signs.is_some() {
             self.reset_empty_sums(layout);
@@ -151,6 +198,19 @@ impl Accumulators {
             Some(super::cell::CellValues::Integers(counts)) => counts[group],
             _ => self.rows[group],
         }
+    }
+}
+
+/// The rows that have a value and that the filter keeps; `None`: all.
+pub(super) fn selection(batch: &ChangeBatch, argument: Option<usize>, filter: Option<usize>) -> Option<BooleanBuffer> {
+    let values = argument.and_then(|column| batch.rows().column(column).logical_nulls());
+    let values = values.filter(|nulls| nulls.null_count() > 0);
+    let filter = filter.map(|column| trues(batch.rows().column(column).as_boolean()));
+    match (values, filter) {
+        (None, None) => None,
+        (Some(nulls), None) => Some(nulls.into_inner()),
+        (None, Some(filter)) => Some(filter),
+        (Some(nulls), Some(filter)) => Some(nulls.inner() & &filter),
     }
 }
 

@@ -1,6 +1,7 @@
 //! One accumulator of all groups of a batch: a column that rows are folded into.
 
 use super::accumulators::Fold;
+use super::exact_sum::ExactSum;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -23,6 +24,8 @@ pub(super) enum CellKind {
     SumDecimal { scale: u8 },
     /// The sum of `DOUBLE`s, with what rounding has lost (Neumaier's compensated sum), so that the order of rows hardly matters.
     SumFloat,
+    /// The exact sum of `DOUBLE`s that may be taken back.
+    SumExact,
     /// The least or greatest integer, date or timestamp.
     ExtremeInteger { greatest: bool },
     /// The least or greatest number; NaN is greater than all others.
@@ -31,6 +34,19 @@ pub(super) enum CellKind {
     ExtremeDecimal { greatest: bool },
     /// The least or greatest text, bytes or truth value.
     ExtremeOther { greatest: bool },
+}
+
+impl CellKind {
+    /// Whether it is the greatest value.
+    pub(super) fn is_greatest(self) -> bool {
+        matches!(
+            self,
+            CellKind::ExtremeInteger { greatest: true }
+                | CellKind::ExtremeFloat { greatest: true }
+                | CellKind::ExtremeDecimal { greatest: true }
+                | CellKind::ExtremeOther { greatest: true }
+        )
+    }
 }
 
 /// The values of one cell, one for each group.
@@ -48,6 +64,7 @@ pub(super) enum CellValues {
     Integers(Vec<i64>),
     Decimals(Vec<i128>),
     Floats { sums: Vec<f64>, lost: Vec<f64> },
+    Exact(Vec<ExactSum>),
     Others(Vec<Datum>),
 }
 
@@ -61,6 +78,7 @@ impl Cell {
             CellKind::SumFloat | CellKind::ExtremeFloat { .. } => {
                 CellValues::Floats { sums: Vec::new(), lost: Vec::new() }
             }
+            CellKind::SumExact => CellValues::Exact(Vec::new()),
             CellKind::ExtremeOther { .. } => CellValues::Others(Vec::new()),
         };
         Cell { kind, values, set: Vec::new() }
@@ -75,6 +93,7 @@ impl Cell {
                 sums.clear();
                 lost.clear();
             }
+            CellValues::Exact(sums) => sums.clear(),
             CellValues::Others(values) => values.clear(),
         }
     }
@@ -92,6 +111,7 @@ impl Cell {
                 sums.push(0.0);
                 lost.push(0.0);
             }
+            CellValues::Exact(sums) => sums.push(ExactSum::default()),
             CellValues::Others(values) => values.push(Datum::Null),
         }
     }
@@ -99,6 +119,15 @@ impl Cell {
     /// Adds a group from its state and returns the data of the cells that follow.
     #[inline]
     pub(super) fn push_stored<'d>(&mut self, data: &'d [Datum]) -> Result<&'d [Datum]> {
+        if let CellValues::Exact(sums) = &mut self.values {
+            let (Some((Datum::Bool(set), data)), true) = (data.split_first(), data.len() > ExactSum::FIELDS) else {
+                return Err(misfit());
+            };
+            let (fields, rest) = data.split_at(ExactSum::FIELDS);
+            sums.push(ExactSum::restore(fields).ok_or_else(misfit)?);
+            self.set.push(*set);
+            return Ok(rest);
+        }
         let Some((datum, rest)) = data.split_first() else { return Err(misfit()) };
         if self.kind != CellKind::Count {
             self.set.push(!datum.is_null());
@@ -138,8 +167,33 @@ impl Cell {
                     row.push(Datum::Float64(lost[group]));
                 }
             }
+            CellValues::Exact(sums) => {
+                row.push(Datum::Bool(is_set));
+                sums[group].store(row);
+            }
             CellValues::Others(values) => row.push(values[group].clone()),
         }
+    }
+
+    /// The value of a group, for cells that have one.
+    pub(super) fn datum(&self, group: usize) -> Datum {
+        let mut row = Vec::new();
+        self.store(group, &mut row);
+        row.into_iter().next().unwrap_or_default()
+    }
+
+    /// Makes `datum` the extreme of a group; NULL: it has none.
+    pub(super) fn replace(&mut self, group: usize, datum: Datum) -> Result<()> {
+        self.set[group] = !datum.is_null();
+        match (&mut self.values, datum) {
+            (CellValues::Integers(values), Datum::Int64(value)) => values[group] = value,
+            (CellValues::Decimals(values), Datum::Decimal(value)) => values[group] = value,
+            (CellValues::Floats { sums, .. }, Datum::Float64(value)) => sums[group] = value,
+            (CellValues::Others(values), datum) => values[group] = datum,
+            (_, Datum::Null) => self.reset(group),
+            _ => return Err(misfit()),
+        }
+        Ok(())
     }
 
     /// Folds the selected rows in. On an overflow, the row at which it happened.
@@ -158,6 +212,7 @@ impl Cell {
             CellKind::SumInteger => self.sum_integers(array, rows),
             CellKind::SumDecimal { .. } => self.sum_decimals(array, rows),
             CellKind::SumFloat => self.sum_floats(array, rows),
+            CellKind::SumExact => self.sum_exactly(array, rows),
             CellKind::ExtremeInteger { greatest } => match array.data_type() {
                 DataType::Int8 => {
                     self.extreme_integers(rows, greatest, |row| array.as_primitive::<Int8Type>().value(row).into())
@@ -230,6 +285,17 @@ impl Cell {
         rows.each(|row, group, sign| {
             let number = if sign >= 0 { numbers[row] } else { -numbers[row] };
             add_compensated(&mut sums[group], &mut lost[group], number);
+            set[group] = true;
+            Ok(())
+        })
+    }
+
+    fn sum_exactly(&mut self, array: &ArrayRef, rows: &Fold<'_>) -> Result<(), Overflow> {
+        let CellValues::Exact(sums) = &mut self.values else { return Ok(()) };
+        let numbers = array.as_primitive::<Float64Type>().values();
+        let set = &mut self.set;
+        rows.each(|row, group, sign| {
+            sums[group].add(numbers[row], sign);
             set[group] = true;
             Ok(())
         })
@@ -333,6 +399,7 @@ impl Cell {
                 sums[group] = 0.0;
                 lost[group] = 0.0;
             }
+            CellValues::Exact(sums) => sums[group].clear(),
             CellValues::Others(values) => values[group] = Datum::Null,
         }
         if let Some(set) = self.set.get_mut(group) {

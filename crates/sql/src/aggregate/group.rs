@@ -1,29 +1,30 @@
 //! `GROUP BY` without windows: a result that changes with every batch.
 //!
 //! For each key of a batch the operator emits the new result (`+I`) or, where there was one, the old (`-U`) and the new (`+U`),
-//! unless they are equal. Where the sink overwrites rows by the same key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
+//! unless they are equal; with mini-batching, for the batches of several ticks together. Where the sink overwrites rows by the same key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
 
 use super::accumulators::Accumulators;
 use super::cell::Overflow;
 use super::grouping::Grouping;
 use super::layout::{AggregatePlan, OutputColumn};
 use super::results::results;
+use super::value_sets::{GroupedBatch, Transitions, ValueSets};
+use crate::gathering::{Gathering, differing_rows};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_runtime::{KeyedBatch, Output};
 use headpond_state::row::{Datum, RowCodec};
 use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
 use std::sync::Arc;
+
+pub(super) use crate::gathering::give_slices;
 
 /// The name of the state that holds groups' accumulators.
 pub(super) const ACCUMULATORS: &str = "accumulators";
 
 /// Rows taken back from groups that have no state any more: it has expired.
 const WITHOUT_STATE: &str = "rows taken back without state";
-
-/// How many rows are given at a time.
-const ROWS_PER_SLICE: usize = 8192;
 
 /// Makes the operator of each worker.
 #[derive(Debug)]
@@ -49,8 +50,21 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
             row: Vec::new(),
+            gathering: self
+                .plan
+                .mini_batch
+                .map(|_| Gathering::new(Arc::clone(&self.plan.output), self.plan.overwrites)),
             pending: None,
             plan: Arc::clone(&self.plan),
+            sets: match self.plan.layout.has_sets() {
+                true => Some(ValueSets::open(
+                    &self.plan,
+                    setup.state,
+                    setup.capabilities.prefers_sorted_batches,
+                    setup.max_parallelism,
+                )?),
+                false => None,
+            },
             state,
         }))
     }
@@ -70,6 +84,8 @@ pub(super) fn accumulators_descriptor(plan: &AggregatePlan) -> StateDescriptor {
 struct GroupAggregate {
     plan: Arc<AggregatePlan>,
     state: StateId,
+    /// The sets of values, for aggregates that need them.
+    sets: Option<ValueSets>,
     codec: RowCodec,
     sorted: bool,
     prefix_len: usize,
@@ -77,6 +93,8 @@ struct GroupAggregate {
     grouping: Grouping,
     writes: WriteBatch,
     row: Vec<Datum>,
+    /// The changes that a mini-batch holds back.
+    gathering: Option<Gathering>,
     /// What is computed and not yet given.
     pending: Option<ChangeBatch>,
 }
@@ -94,8 +112,17 @@ impl KeyedOperator for GroupAggregate {
         Ok(give_slices(&mut self.pending, cx.output))
     }
 
-    fn advance(&mut self, _cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        Ok(Progress::Done)
+    fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if let (Some(gathering), Some(mini_batch)) = (&mut self.gathering, self.plan.mini_batch)
+            && mini_batch.is_due(gathering, cx)
+        {
+            self.pending = gathering.take()?;
+        }
+        self.resume(cx)
+    }
+
+    fn wake_at_ms(&self) -> Option<i64> {
+        self.plan.mini_batch?.due_ms(self.gathering.as_ref()?)
     }
 }
 
@@ -107,12 +134,56 @@ impl GroupAggregate {
         self.load(&mut *cx.state, cx.processing_time_ms)?;
         let before = results(&self.plan, &self.accumulators)?;
         let signs = signs(changes);
-        let folded = self.accumulators.fold(&self.plan.layout, changes, self.grouping.groups(), signs.as_deref());
+        let (groups, signs) = (self.grouping.groups(), signs.as_deref());
+        self.accumulators.count_rows(groups, signs);
+        let transitions = match &mut self.sets {
+            None => Transitions::default(),
+            Some(sets) => {
+                let now_ms = cx.processing_time_ms;
+                let batch = GroupedBatch { changes, signs, groups: &self.grouping, now_ms };
+                sets.apply(batch, &mut self.accumulators, &mut *cx.state)?
+            }
+        };
+        let folded = self.accumulators.fold_cells(&self.plan.layout, changes, groups, signs, &transitions);
         folded.map_err(|overflow| self.overflow(overflow, batch))?;
         cx.counters.add(WITHOUT_STATE, self.lost_retractions());
         self.store(cx)?;
         let after = results(&self.plan, &self.accumulators)?;
+        if self.gathering.is_some() {
+            self.gather(changes.rows(), &before, &after, cx.processing_time_ms)?;
+            return Ok(None);
+        }
         self.changes(changes.rows(), &before, &after)
+    }
+
+    /// Holds the changes of a batch back.
+    fn gather(&mut self, rows: &RecordBatch, before: &[ArrayRef], after: &[ArrayRef], now_ms: i64) -> Result<()> {
+        let Some(gathering) = &mut self.gathering else { return Ok(()) };
+        let groups = self.grouping.len();
+        let first_rows = UInt32Array::from(self.grouping.first_rows().to_vec());
+        let mut keys = Vec::with_capacity(self.plan.key_columns);
+        for column in &rows.columns()[..self.plan.key_columns] {
+            keys.push(arrow_select::take::take(column, &first_rows, None).map_err(arrow_error)?);
+        }
+        let mut side = |results: &[ArrayRef]| {
+            let column = |column: &OutputColumn| match *column {
+                OutputColumn::Key(index) => Ok(Arc::clone(&keys[index])),
+                OutputColumn::Call(index) => Ok(Arc::clone(&results[index])),
+                OutputColumn::Window(_) => Err(Error::internal("a group without windows has a window's column")),
+            };
+            let columns = self.plan.output_columns.iter().map(column).collect::<Result<Vec<_>>>()?;
+            let options = RecordBatchOptions::new().with_row_count(Some(groups));
+            let rows = RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options);
+            Ok::<usize, Error>(gathering.add_rows(rows.map_err(arrow_error)?))
+        };
+        let (before, after) = (side(before)?, side(after)?);
+        for (group, key) in self.grouping.keys().iter().enumerate() {
+            let old = self.accumulators.existed[group].then_some((before, group));
+            let new = (self.accumulators.rows[group] > 0).then_some((after, group));
+            gathering.change(key, old, new);
+        }
+        gathering.count(rows.num_rows(), now_ms);
+        Ok(())
     }
 
     fn load(&mut self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<()> {
@@ -142,7 +213,9 @@ impl GroupAggregate {
                 }
             });
         })?;
-        result.map_err(|error| error.with(Context::State, ACCUMULATORS))
+        result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+        self.accumulators.begin(now_ms);
+        Ok(())
     }
 
     /// The rows taken back from groups that had none.
@@ -154,8 +227,13 @@ impl GroupAggregate {
         let GroupAggregate { accumulators, codec, row, plan, writes, .. } = self;
         writes.clear();
         let stamp_ms = plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
+        // Where nothing is computed, only whether there are rows counts.
+        let is_fixed = plan.calls.is_empty() && !plan.layout.retracts && plan.ttl.is_none();
         let mut result = Ok(());
         for (group, key) in self.grouping.keys().iter().enumerate() {
+            if is_fixed && accumulators.existed[group] {
+                continue;
+            }
             if accumulators.rows[group] <= 0 {
                 if accumulators.existed[group] {
                     writes.delete(self.state, key);
@@ -173,6 +251,9 @@ impl GroupAggregate {
             });
         }
         result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+        if writes.is_empty() {
+            return Ok(());
+        }
         cx.state.write(writes)
     }
 
@@ -253,7 +334,7 @@ fn signs(changes: &ChangeBatch) -> Option<Vec<i64>> {
 fn differing(before: &[ArrayRef], after: &[ArrayRef], rows: usize) -> Result<BooleanArray> {
     let mut differing: Option<BooleanArray> = None;
     for (before, after) in before.iter().zip(after) {
-        let column = arrow_ord::cmp::distinct(before, after).map_err(arrow_error)?;
+        let column = differing_rows(before, after)?;
         if column.true_count() == rows {
             return Ok(column);
         }
@@ -263,24 +344,4 @@ fn differing(before: &[ArrayRef], after: &[ArrayRef], rows: usize) -> Result<Boo
         });
     }
     Ok(differing.unwrap_or_else(|| BooleanArray::from(vec![false; rows])))
-}
-
-/// Gives what is pending until the output is full. An update's two rows are never given apart.
-pub(super) fn give_slices(pending: &mut Option<ChangeBatch>, output: &mut Output) -> Progress {
-    while let Some(batch) = pending.take() {
-        if output.is_full() {
-            *pending = Some(batch);
-            return Progress::More;
-        }
-        let mut length = batch.num_rows().min(ROWS_PER_SLICE);
-        if length < batch.num_rows() && batch.kind(length - 1) == ChangeKind::UpdateBefore {
-            length += 1;
-        }
-        let rest = batch.num_rows() - length;
-        if rest > 0 {
-            *pending = Some(batch.slice(length, rest));
-        }
-        output.give(batch.slice(0, length));
-    }
-    Progress::Done
 }

@@ -7,7 +7,7 @@ use std::hash::BuildHasher;
 
 /// Numbers the distinct keys of a batch from 0. Buffers are kept from batch to batch.
 #[derive(Debug, Default)]
-pub(super) struct Grouping {
+pub(crate) struct Grouping {
     hasher: DefaultHashBuilder,
     table: HashTable<(u64, u32)>,
     /// Each row's group.
@@ -20,7 +20,7 @@ pub(super) struct Grouping {
 
 impl Grouping {
     /// Groups `rows` rows by the bytes of their keys. With `sorted`, groups are numbered in the order of their keys.
-    pub(super) fn group<'k>(&mut self, rows: usize, key: impl Fn(usize) -> &'k [u8], sorted: bool) {
+    pub(crate) fn group<'k>(&mut self, rows: usize, key: impl Fn(usize) -> &'k [u8], sorted: bool) {
         self.table.clear();
         self.groups.clear();
         self.first_rows.clear();
@@ -72,22 +72,22 @@ impl Grouping {
     }
 
     /// The number of groups.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.first_rows.len()
     }
 
     /// Each row's group.
-    pub(super) fn groups(&self) -> &[u32] {
+    pub(crate) fn groups(&self) -> &[u32] {
         &self.groups
     }
 
     /// Each group's first row.
-    pub(super) fn first_rows(&self) -> &[u32] {
+    pub(crate) fn first_rows(&self) -> &[u32] {
         &self.first_rows
     }
 
     /// The groups' keys.
-    pub(super) fn keys(&self) -> &KeyBatch {
+    pub(crate) fn keys(&self) -> &KeyBatch {
         &self.keys
     }
 }

@@ -1,13 +1,14 @@
 //! What an aggregate keeps for a group.
 
 use super::cell::CellKind;
+use crate::gathering::MiniBatch;
 use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
+use headpond_state::row::{DataKind, Datum, Field, FieldType, RowCodec, RowFormat, RowSchema};
 use headpond_state::ttl::TtlConfig;
-use headpond_state::{Context, Error, Result};
+use headpond_state::{Error, Result};
 
 /// The aggregate functions that are ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +45,8 @@ pub(crate) struct AggregateCall {
     pub(crate) function: AggregateFunction,
     /// The input column of its argument; `None` counts rows.
     pub(crate) argument: Option<usize>,
+    /// Whether a value counts once, however many rows have it.
+    pub(crate) distinct: bool,
     /// The input column that says which rows count.
     pub(crate) filter: Option<usize>,
     /// The argument and the filter as text.
@@ -82,6 +85,8 @@ pub(crate) struct AggregatePlan {
     pub(crate) layout: Layout,
     /// Whether an update needs no `-U`: the new row overwrites the old one.
     pub(crate) overwrites: bool,
+    /// Whether and how changes are gathered.
+    pub(crate) mini_batch: Option<MiniBatch>,
     /// The form in which it is kept.
     pub(crate) format: RowFormat,
     /// When it expires.
@@ -125,6 +130,12 @@ pub(crate) struct Layout {
     pub(super) cells: Vec<CellSpec>,
     /// For each call, the cells of its value and of its count.
     pub(super) of_calls: Vec<CallCells>,
+    /// The sets of values that cells need.
+    pub(super) sets: Vec<SetSpec>,
+    /// Whether rows may be taken back.
+    pub(super) retracts: bool,
+    /// Whether the row says since when the group's values in sets count.
+    pub(super) has_since: bool,
     /// The row of a group.
     pub(crate) schema: RowSchema,
 }
@@ -133,9 +144,45 @@ pub(crate) struct Layout {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct CellSpec {
     pub(super) kind: CellKind,
+    pub(super) feed: Feed,
     pub(super) argument: Option<usize>,
     pub(super) filter: Option<usize>,
     name: String,
+}
+
+/// What a cell is fed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Feed {
+    /// Rows.
+    Rows,
+    /// Values as they enter a set and leave it, by one of the set's filters.
+    Distinct { set: usize, filter: usize },
+    /// The first value of a set.
+    First { set: usize },
+}
+
+/// A set of the values of a group, with how many rows have each.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct SetSpec {
+    /// The input column of the values.
+    pub(super) argument: usize,
+    /// Which rows are counted: a count each.
+    pub(super) filters: Vec<Option<usize>>,
+    /// In which order the values are.
+    pub(super) order: SetOrder,
+    /// What it is, for people and for comparison at restore.
+    pub(super) name: String,
+}
+
+/// The order of a set's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SetOrder {
+    /// Nobody asks for it.
+    Any,
+    /// The least value is the first.
+    Least,
+    /// The greatest value is the first.
+    Greatest,
 }
 
 /// The cells of a call.
@@ -148,74 +195,170 @@ pub(super) struct CallCells {
 }
 
 impl Layout {
-    /// The layout for calls over rows of `input`. `retracts`: rows may be taken back. `rows_name` names the count of rows.
+    /// The layout for calls over rows of `input`. `retracts`: rows may be taken back; `expires`: the state has a TTL. `rows_name` names
+    /// the count of rows.
     ///
     /// # Errors
-    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an aggregate that its input or its type rules out.
-    pub(crate) fn new(calls: &[AggregateCall], input: &SchemaRef, retracts: bool, rows_name: &str) -> Result<Self> {
-        let mut cells: Vec<CellSpec> = Vec::new();
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an aggregate that its type rules out.
+    pub(crate) fn new(
+        calls: &[AggregateCall],
+        input: &SchemaRef,
+        retracts: bool,
+        expires: bool,
+        rows_name: &str,
+    ) -> Result<Self> {
+        let mut parts = Parts { retracts, cells: Vec::new(), sets: Vec::new() };
         let mut of_calls = Vec::with_capacity(calls.len());
         for call in calls {
-            let mut cell = |kind: CellKind, name: &str| {
-                let name = format!("{name}({})", call.text);
-                let spec = CellSpec { kind, argument: call.argument, filter: call.filter, name };
-                cells.iter().position(|cell| *cell == spec).unwrap_or_else(|| {
-                    cells.push(spec);
-                    cells.len() - 1
-                })
-            };
             let data_type = call.argument.map(|argument| input.field(argument).data_type());
-            of_calls.push(match (call.function, data_type) {
-                (AggregateFunction::Count, None) if call.filter.is_none() => CallCells { value: None, count: None },
-                (AggregateFunction::Count, _) => CallCells { value: Some(cell(CellKind::Count, "count")), count: None },
-                (AggregateFunction::Sum, Some(data_type)) => {
-                    let value = Some(cell(sum_kind(data_type)?, "sum"));
-                    CallCells { value, count: retracts.then(|| cell(CellKind::Count, "count")) }
-                }
-                (AggregateFunction::Avg, Some(data_type)) => {
-                    let value = Some(cell(sum_kind(data_type)?, "sum"));
-                    CallCells { value, count: Some(cell(CellKind::Count, "count")) }
-                }
-                (AggregateFunction::Min | AggregateFunction::Max, Some(_)) if retracts => {
-                    return Err(Error::unsupported("MIN and MAX over rows that may be taken back are not supported")
-                        .with(Context::Column, &call.text)
-                        .hint("aggregate the table itself instead of another aggregate's changing result"));
-                }
-                (AggregateFunction::Min, Some(data_type)) => {
-                    CallCells { value: Some(cell(extreme_kind(data_type, false)?, "min")), count: None }
-                }
-                (AggregateFunction::Max, Some(data_type)) => {
-                    CallCells { value: Some(cell(extreme_kind(data_type, true)?, "max")), count: None }
-                }
-                (_, None) => return Err(Error::internal("an aggregate lacks its argument")),
-            });
+            of_calls.push(parts.call(call, data_type)?);
         }
+        let Parts { cells, sets, .. } = parts;
+        let has_since = expires && !sets.is_empty();
         let mut fields = vec![Field::new(rows_name, DataKind::Int64.required())];
-        for cell in &cells {
-            let argument = cell.argument.map(|argument| input.field(argument));
-            match cell.kind {
-                CellKind::Count => fields.push(Field::new(&cell.name, DataKind::Int64.required())),
-                CellKind::SumInteger => fields.push(Field::new(&cell.name, DataKind::Int64.nullable())),
-                CellKind::SumDecimal { scale } => {
-                    fields.push(Field::new(&cell.name, DataKind::Decimal { precision: 38, scale }.nullable()));
-                }
-                CellKind::SumFloat => {
-                    fields.push(Field::new(&cell.name, DataKind::Float64.nullable()));
-                    fields.push(Field::new(format!("{} lost", cell.name), DataKind::Float64.required()));
-                }
-                _ => {
-                    let argument = argument.ok_or_else(|| Error::internal("an aggregate lacks its argument"))?;
-                    fields.push(Field::new(&cell.name, field_type(argument)?.kind.nullable()));
-                }
-            }
+        if has_since {
+            fields.push(Field::new("values count since", DataKind::Timestamp.required()));
         }
-        Ok(Layout { cells, of_calls, schema: RowSchema::new(fields) })
+        for cell in &cells {
+            cell.fields(input, &mut fields)?;
+        }
+        Ok(Layout { cells, of_calls, sets, retracts, has_since, schema: RowSchema::new(fields) })
+    }
+
+    /// Whether there are sets of values beside the row.
+    pub(crate) fn has_sets(&self) -> bool {
+        !self.sets.is_empty()
+    }
+
+    /// What the sets hold, for readers of a checkpoint and for comparison at restore.
+    pub(crate) fn sets_schema(&self) -> String {
+        let counted = if self.retracts { "counts" } else { "presence" };
+        let names = self.sets.iter().enumerate().map(|(index, set)| format!("{index}: {}", set.name));
+        format!("{counted} of {}", names.collect::<Vec<_>>().join(", "))
     }
 }
 
-fn sum_kind(data_type: &DataType) -> Result<CellKind> {
+/// The cells and sets of the calls so far.
+struct Parts {
+    retracts: bool,
+    cells: Vec<CellSpec>,
+    sets: Vec<SetSpec>,
+}
+
+impl Parts {
+    fn call(&mut self, call: &AggregateCall, data_type: Option<&DataType>) -> Result<CallCells> {
+        let needs_count = self.retracts;
+        Ok(match (call.function, data_type) {
+            (AggregateFunction::Count, None) if call.filter.is_none() => CallCells { value: None, count: None },
+            (AggregateFunction::Count, _) => {
+                CallCells { value: Some(self.cell(call, CellKind::Count, "count")), count: None }
+            }
+            (AggregateFunction::Sum, Some(data_type)) => {
+                let value = Some(self.cell(call, sum_kind(data_type, self.retracts)?, "sum"));
+                CallCells { value, count: needs_count.then(|| self.cell(call, CellKind::Count, "count")) }
+            }
+            (AggregateFunction::Avg, Some(data_type)) => {
+                let value = Some(self.cell(call, sum_kind(data_type, self.retracts)?, "sum"));
+                CallCells { value, count: Some(self.cell(call, CellKind::Count, "count")) }
+            }
+            (AggregateFunction::Min, Some(data_type)) => {
+                CallCells { value: Some(self.cell(call, extreme_kind(data_type, false)?, "min")), count: None }
+            }
+            (AggregateFunction::Max, Some(data_type)) => {
+                CallCells { value: Some(self.cell(call, extreme_kind(data_type, true)?, "max")), count: None }
+            }
+            (_, None) => return Err(Error::internal("an aggregate lacks its argument")),
+        })
+    }
+
+    /// The cell of this kind for a call: one that there is, or a new one.
+    fn cell(&mut self, call: &AggregateCall, kind: CellKind, name: &str) -> usize {
+        let feed = self.feed(call, kind);
+        let distinct = if matches!(feed, Feed::Distinct { .. }) { "distinct " } else { "" };
+        let name = format!("{name}({distinct}{})", call.text);
+        let spec = CellSpec { kind, feed, argument: call.argument, filter: call.filter, name };
+        self.cells.iter().position(|cell| *cell == spec).unwrap_or_else(|| {
+            self.cells.push(spec);
+            self.cells.len() - 1
+        })
+    }
+
+    fn feed(&mut self, call: &AggregateCall, kind: CellKind) -> Feed {
+        let Some(argument) = call.argument else { return Feed::Rows };
+        match call.function {
+            // An extreme is the same however often a value occurs.
+            AggregateFunction::Min | AggregateFunction::Max if !self.retracts => Feed::Rows,
+            AggregateFunction::Min | AggregateFunction::Max => {
+                let (order, word) = match kind.is_greatest() {
+                    true => (SetOrder::Greatest, "greatest"),
+                    false => (SetOrder::Least, "least"),
+                };
+                let name = format!("{word} {}", call.text);
+                let spec = SetSpec { argument, filters: vec![call.filter], order, name };
+                let set = self.sets.iter().position(|set| *set == spec).unwrap_or_else(|| {
+                    self.sets.push(spec);
+                    self.sets.len() - 1
+                });
+                Feed::First { set }
+            }
+            _ if !call.distinct => Feed::Rows,
+            // One entry of a value has the counts of all filters.
+            _ => {
+                let of_argument = |set: &SetSpec| set.argument == argument && set.order == SetOrder::Any;
+                let set = self.sets.iter().position(of_argument).unwrap_or_else(|| {
+                    let name = "distinct".to_owned();
+                    self.sets.push(SetSpec { argument, filters: Vec::new(), order: SetOrder::Any, name });
+                    self.sets.len() - 1
+                });
+                let spec = &mut self.sets[set];
+                let filter = spec.filters.iter().position(|filter| *filter == call.filter).unwrap_or_else(|| {
+                    spec.filters.push(call.filter);
+                    spec.name.push_str(&format!(" ({})", call.text));
+                    spec.filters.len() - 1
+                });
+                Feed::Distinct { set, filter }
+            }
+        }
+    }
+}
+
+impl CellSpec {
+    /// Appends the fields of the cell's state.
+    fn fields(&self, input: &SchemaRef, fields: &mut Vec<Field>) -> Result<()> {
+        let name = &self.name;
+        let mut field = |name: String, ty: FieldType| fields.push(Field::new(name, ty));
+        match self.kind {
+            CellKind::Count => field(name.clone(), DataKind::Int64.required()),
+            CellKind::SumInteger => field(name.clone(), DataKind::Int64.nullable()),
+            CellKind::SumDecimal { scale } => {
+                field(name.clone(), DataKind::Decimal { precision: 38, scale }.nullable());
+            }
+            CellKind::SumFloat => {
+                field(name.clone(), DataKind::Float64.nullable());
+                field(format!("{name} lost"), DataKind::Float64.required());
+            }
+            CellKind::SumExact => {
+                let parts = || DataKind::List(Box::new(DataKind::Float64.required())).required();
+                field(format!("{name} is set"), DataKind::Bool.required());
+                field(format!("{name} parts"), parts());
+                field(format!("{name} huge parts"), parts());
+                for what in ["NaN", "Infinity", "-Infinity"] {
+                    field(format!("{name} of {what}"), DataKind::Int64.required());
+                }
+            }
+            _ => {
+                let argument = self.argument.ok_or_else(|| Error::internal("an aggregate lacks its argument"))?;
+                field(name.clone(), field_type(input.field(argument))?.kind.nullable());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn sum_kind(data_type: &DataType, retracts: bool) -> Result<CellKind> {
     Ok(match data_type {
         DataType::Int64 => CellKind::SumInteger,
+        DataType::Float64 if retracts => CellKind::SumExact,
         DataType::Float64 => CellKind::SumFloat,
         DataType::Decimal128(_, scale) => CellKind::SumDecimal {
             scale: u8::try_from(*scale)

@@ -4,19 +4,25 @@
 //! configured format. An operator groups a batch's rows by key ([`Grouping`]), reads the groups' accumulators into columns
 //! ([`Accumulators`]), folds the batch's columns in, and writes the accumulators back: one read and one write for a batch.
 //!
+//! What a row cannot hold, the values of a group that DISTINCT and MIN and MAX of changing rows need, is in sets beside it
+//! ([`ValueSets`](value_sets::ValueSets)).
+//!
 //! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; [`WindowAggregate`](window::WindowAggregate)
 //! gives a window's result once, when event time has passed it.
 //!
-//! In reading order: `layout`, `cell`, `accumulators`, `grouping`, `results`, `group`, `window`.
+//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `grouping`, `value_sets`, `results`, `group`, `window`.
 
 mod accumulators;
 mod cell;
+mod exact_sum;
 mod group;
 mod grouping;
 mod layout;
 mod results;
+mod value_sets;
 mod window;
 
 pub(crate) use group::GroupAggregateFactory;
+pub(crate) use grouping::Grouping;
 pub(crate) use layout::{AggregateCall, AggregateFunction, AggregatePlan, Layout, OutputColumn};
 pub(crate) use window::{WindowAggregateFactory, WindowSpec};

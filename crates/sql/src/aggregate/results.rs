@@ -2,6 +2,7 @@
 
 use super::accumulators::Accumulators;
 use super::cell::CellValues;
+use super::exact_sum::ExactSum;
 use super::layout::{AggregateCall, AggregateFunction, AggregatePlan, CallCells};
 use arrow_array::types::Decimal128Type;
 use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, PrimitiveArray};
@@ -35,6 +36,10 @@ fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) -
             let values: Vec<f64> = sums.iter().zip(lost).map(|(sum, lost)| sum + lost).collect();
             Arc::new(Float64Array::new(values.into(), nulls))
         }
+        (CellValues::Exact(sums), DataType::Float64) => {
+            let values: Vec<f64> = sums.iter().map(ExactSum::value).collect();
+            Arc::new(Float64Array::new(values.into(), nulls))
+        }
         (CellValues::Decimals(values), DataType::Decimal128(precision, scale)) => {
             let array = Decimal128Array::new(values.clone().into(), nulls);
             decimals(array, *precision, *scale, call)?
@@ -60,6 +65,11 @@ fn average(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) 
         (CellValues::Floats { sums, lost }, DataType::Float64) => {
             let averages = sums.iter().zip(lost).zip(counts);
             let averages = averages.map(|((sum, lost), count)| (count != 0).then(|| (sum + lost) / count as f64));
+            Arc::new(averages.collect::<Float64Array>())
+        }
+        (CellValues::Exact(sums), DataType::Float64) => {
+            let averages = sums.iter().zip(counts);
+            let averages = averages.map(|(sum, count)| (count != 0).then(|| sum.value() / count as f64));
             Arc::new(averages.collect::<Float64Array>())
         }
         (CellValues::Decimals(sums), DataType::Decimal128(precision, scale)) => {

@@ -1,6 +1,7 @@
 //! The functions that queries may call.
 
 use super::clock::clock_functions;
+use super::date_format::date_format;
 use super::window::{WindowPart, window_udf};
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::planner::ExprPlanner;
@@ -35,6 +36,7 @@ impl Functions {
         for function in clock_functions(options) {
             register(&mut scalar, function);
         }
+        register(&mut scalar, date_format());
         for part in WindowPart::ALL {
             register(&mut scalar, window_udf(part));
         }

@@ -43,7 +43,11 @@ impl FlowBuilder<'_> {
         let flow = self.materialize(Flow { columns, row_watermark, event_time, ..flow }, fields)?;
 
         let schema = self.graph.node(flow.node).schema.clone();
-        let layout = Layout::new(&calls, &schema, changing, &rows_name)?;
+        let ttl = if window.is_some() { None } else { self.state_ttl(&aggregate.input) };
+        let layout = Layout::new(&calls, &schema, changing, ttl.is_some(), &rows_name)?;
+        if window.is_some() && layout.has_sets() {
+            return Err(not_supported("an aggregate of DISTINCT values in a window", Some(DISTINCT_IN_WINDOW)));
+        }
         let id = self.next_id(if window.is_some() { "window-aggregate" } else { "group-aggregate" });
         let key: Vec<usize> = (0..key_columns).collect();
         let key_schema = KeyEncoder::new(&schema, &key, MaxParallelism::DEFAULT)?.schema();
@@ -57,11 +61,13 @@ impl FlowBuilder<'_> {
             calls,
             layout,
             overwrites,
+            mini_batch: if window.is_some() { None } else { self.settings.mini_batch },
             format: self.settings.format,
-            ttl: if window.is_some() { None } else { self.state_ttl(&aggregate.input) },
+            ttl,
         };
         self.note_state(&id, &plan, window.as_ref());
         let description = describe(&plan, window.as_ref());
+        let has_calls = !plan.calls.is_empty();
         let operator: Arc<dyn KeyedOperatorFactory> = match window {
             None => Arc::new(GroupAggregateFactory::new(plan)),
             Some(window) => {
@@ -76,7 +82,8 @@ impl FlowBuilder<'_> {
             }
         };
         let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: flow.node, key }], operator };
-        let changing = !description.is_windowed;
+        // A group of rows that only come does not change when nothing is computed of it.
+        let changing = !description.is_windowed && (changing || has_calls);
         let node = self.graph.add(Node { id, description: description.text, schema: Arc::clone(&output), kind });
         let columns = logical_columns(&output, aggregate.schema.as_ref());
         Ok(Flow {
@@ -202,16 +209,13 @@ impl<'a> AggregateInput<'a> {
             "avg" => AggregateFunction::Avg,
             other => return Err(not_supported(&format!("the aggregate {other}"), None)),
         };
-        if call.params.distinct {
-            return Err(Error::unsupported(format!("{name}(DISTINCT …) is not supported")));
-        }
         if !call.params.order_by.is_empty() {
             return Err(Error::unsupported(format!("{name}(… ORDER BY …) is not supported")));
         }
         let schema = self.aggregate.input.schema();
         let argument = match &call.params.args[..] {
             [Expr::Literal(literal, _)] if function == AggregateFunction::Count && !literal.is_null() => None,
-            [argument] => Some(self.argument(argument, schema, function)?),
+            [argument] => Some(self.argument(argument, schema, function, call.params.distinct)?),
             _ => return Err(Error::unsupported(format!("{name} of more than one argument is not supported"))),
         };
         let filter = match &call.params.filter {
@@ -226,15 +230,22 @@ impl<'a> AggregateInput<'a> {
             None => argument_text,
             Some(filter) => format!("{argument_text} where {}", self.text(filter)),
         };
-        Ok(AggregateCall { function, argument, filter, text, output })
+        let distinct = call.params.distinct;
+        Ok(AggregateCall { function, argument, distinct, filter, text, output })
     }
 
-    fn argument(&mut self, argument: &Expr, schema: &DFSchema, function: AggregateFunction) -> Result<usize> {
+    fn argument(
+        &mut self,
+        argument: &Expr,
+        schema: &DFSchema,
+        function: AggregateFunction,
+        distinct: bool,
+    ) -> Result<usize> {
         let argument = over_base(argument, schema, self.flow)?;
         let data_type = self.compiler.data_type(&argument)?;
         // Counting asks only whether there is a value, whatever its type.
         let wanted = match function {
-            AggregateFunction::Count => data_type,
+            AggregateFunction::Count if !distinct => data_type,
             _ => canonical(&data_type)?,
         };
         let argument = self.compiler.cast(argument, &wanted)?;
@@ -272,6 +283,8 @@ impl<'a> AggregateInput<'a> {
         }
     }
 }
+
+const DISTINCT_IN_WINDOW: &str = "aggregate twice: SELECT window_start, COUNT(x) FROM (SELECT window_start, x FROM … GROUP BY window_start, window_end, x) …";
 
 /// An expression as people write it; casts are left out.
 pub(super) fn text_of(expr: &Expr) -> String {
@@ -328,7 +341,11 @@ struct Description {
 
 fn describe(plan: &AggregatePlan, window: Option<&WindowCall>) -> Description {
     let keys = plan.input.fields()[..plan.key_columns].iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
-    let calls = plan.calls.iter().map(|call| format!("{}({})", call.function.name(), call.text)).collect::<Vec<_>>();
+    let shown = |call: &AggregateCall| {
+        let distinct = if call.distinct { "DISTINCT " } else { "" };
+        format!("{}({distinct}{})", call.function.name(), call.text)
+    };
+    let calls = plan.calls.iter().map(shown).collect::<Vec<_>>();
     let mut text = if keys.is_empty() { "one group".to_owned() } else { format!("group by {}", keys.join(", ")) };
     if let Some(window) = window {
         text.push_str(&format!(", tumbling windows of {} ms", window.size_ms));
@@ -345,6 +362,9 @@ impl FlowBuilder<'_> {
         let key = if plan.key_columns == 0 { "none, one group".to_owned() } else { plan.key_schema.to_string() };
         let mut lines =
             vec![format!("key: {key}"), format!("state `accumulators` ({}): {}", plan.format, plan.layout.schema)];
+        if plan.layout.has_sets() {
+            lines.push(format!("state `values`: {}", plan.layout.sets_schema()));
+        }
         lines.push(match (window, plan.ttl) {
             (Some(_), _) => "expiry: when a window closes".to_owned(),
             (None, Some(ttl)) => format!("expiry: {} ms after the last write", ttl.ttl_ms),

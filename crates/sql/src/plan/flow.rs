@@ -5,6 +5,7 @@
 //! projects.
 
 use super::error::planning_error;
+use super::rank::RankLimit;
 use super::session::Session;
 use super::source::{Sources, projection, scanned};
 use super::table::Table;
@@ -54,6 +55,8 @@ pub(super) struct FlowBuilder<'s> {
     pub(super) ttls: StateTtls,
     /// Whether the next aggregate's updates overwrite the row of its key, so that nobody needs the old row.
     pub(super) overwrites: bool,
+    /// What is kept of the rows that the next window numbers.
+    pub(super) rank: Option<RankLimit>,
     /// What operators keep, for `EXPLAIN`.
     pub(super) notes: BTreeMap<OperatorId, Vec<String>>,
     ids: OperatorIds,
@@ -77,7 +80,17 @@ impl<'s> FlowBuilder<'s> {
         sink: &str,
     ) -> Self {
         let ids = OperatorIds { sink: sink.to_owned(), ordinals: BTreeMap::new() };
-        FlowBuilder { session, settings, graph, sources, ttls, overwrites: false, notes: BTreeMap::new(), ids }
+        FlowBuilder {
+            session,
+            settings,
+            graph,
+            sources,
+            ttls,
+            overwrites: false,
+            rank: None,
+            notes: BTreeMap::new(),
+            ids,
+        }
     }
 
     /// The id of the next operator of a kind.
@@ -109,16 +122,12 @@ impl<'s> FlowBuilder<'s> {
                 scan.filters.iter().try_fold(flow, |flow, filter| self.filter(flow, plan.schema(), filter))
             }
             LogicalPlan::SubqueryAlias(alias) => self.build(&alias.input, row_watermark),
-            LogicalPlan::Projection(projection) => {
-                let flow = self.build(&projection.input, row_watermark)?;
-                self.project(flow, projection.input.schema(), &projection.expr)
-            }
-            LogicalPlan::Filter(filter) => {
-                let flow = self.build(&filter.input, row_watermark)?;
-                self.filter(flow, filter.input.schema(), &filter.predicate)
-            }
+            LogicalPlan::Projection(projection) => self.projection(projection, row_watermark),
+            LogicalPlan::Filter(filter) => self.filtered(filter, row_watermark, true),
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
             LogicalPlan::Join(join) => self.join(join),
+            LogicalPlan::Union(union) => self.union(union, row_watermark),
+            LogicalPlan::Window(window) => self.rank(window),
             other => Err(Error::unsupported(format!("{} is not supported", name_of(other)))),
         }
     }
@@ -137,13 +146,13 @@ impl<'s> FlowBuilder<'s> {
         })
     }
 
-    fn project(&mut self, flow: Flow, schema: &DFSchema, exprs: &[Expr]) -> Result<Flow> {
+    pub(super) fn project(&mut self, flow: Flow, schema: &DFSchema, exprs: &[Expr]) -> Result<Flow> {
         let mut flow = self.computed_once(flow, exprs)?;
         flow.columns = exprs.iter().map(|expr| over_base(expr, schema, &flow)).collect::<Result<_>>()?;
         Ok(flow)
     }
 
-    fn filter(&mut self, flow: Flow, schema: &DFSchema, predicate: &Expr) -> Result<Flow> {
+    pub(super) fn filter(&mut self, flow: Flow, schema: &DFSchema, predicate: &Expr) -> Result<Flow> {
         let mut flow = self.computed_once(flow, std::slice::from_ref(predicate))?;
         let predicate = over_base(predicate, schema, &flow)?;
         flow.filter = Some(match flow.filter {
@@ -172,6 +181,15 @@ impl<'s> FlowBuilder<'s> {
 
     /// The flow as a node that has its columns under these names and types; the row watermark stays.
     pub(super) fn materialize(&mut self, flow: Flow, fields: Vec<Field>) -> Result<Flow> {
+        self.materialized(flow, fields, false)
+    }
+
+    /// As [`materialize`](Self::materialize), by a node of its own even where the flow's has the columns.
+    pub(super) fn materialize_anew(&mut self, flow: Flow, fields: Vec<Field>) -> Result<Flow> {
+        self.materialized(flow, fields, true)
+    }
+
+    fn materialized(&mut self, flow: Flow, fields: Vec<Field>, anew: bool) -> Result<Flow> {
         let compiler = Compiler::new(&flow.base, self.session.config_options())?;
         let mut columns = Vec::with_capacity(fields.len() + 1);
         for (expr, field) in flow.columns.iter().zip(&fields) {
@@ -185,7 +203,7 @@ impl<'s> FlowBuilder<'s> {
             && columns.iter().zip(base.fields()).all(|(expr, field)| *expr == column(field.name()));
         // A node's hidden column is dropped where nobody asked for it.
         let given = self.graph.node(flow.node).schema.fields().len();
-        let as_it_is = same_columns && given == base.fields().len() + usize::from(flow.row_watermark);
+        let as_it_is = !anew && same_columns && given == base.fields().len() + usize::from(flow.row_watermark);
         let node = if as_it_is && flow.filter.is_none() { flow.node } else { self.calc(&flow, columns, &base)? };
         let columns = base.fields().iter().map(|field| column(field.name())).collect();
         Ok(Flow { node, base, columns, filter: None, event_time, ..flow })
@@ -259,9 +277,7 @@ fn name_of(plan: &LogicalPlan) -> &'static str {
     match plan {
         LogicalPlan::Sort(_) => "ORDER BY",
         LogicalPlan::Limit(_) => "LIMIT",
-        LogicalPlan::Distinct(_) => "SELECT DISTINCT",
-        LogicalPlan::Window(_) => "OVER",
-        LogicalPlan::Union(_) => "UNION",
+        LogicalPlan::Distinct(_) => "SELECT DISTINCT ON",
         LogicalPlan::Values(_) => "VALUES",
         LogicalPlan::EmptyRelation(_) => "a query without FROM",
         LogicalPlan::Unnest(_) => "UNNEST",

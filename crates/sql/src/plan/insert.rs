@@ -2,6 +2,7 @@
 
 use super::flow::{Flow, FlowBuilder};
 use super::query::{optimize, plan_query};
+use super::rank::{is_numbered_within, key_of_one_row};
 use super::session::Session;
 use super::table::Table;
 use super::types::is_assignable;
@@ -54,10 +55,17 @@ impl FlowBuilder<'_> {
         let PlannedInsert { insert, table, plan, targets } = planned;
         let key = table.primary_key.iter().map(|column| targets.iter().position(|target| target == column));
         let key = key.collect::<Option<Vec<_>>>();
-        self.overwrites = key.is_some_and(|key| !key.is_empty() && is_grouped_by(plan, key));
+        let key = key.filter(|key| !key.is_empty());
+        self.overwrites = key.as_ref().is_some_and(|key| is_grouped_by(plan, key.clone(), false));
+        let is_keyed = key.is_some_and(|key| is_grouped_by(plan, key, true));
         let flow = self.build(plan, false).at(insert.query.position)?;
         let flow = self.fitted(flow, table, targets, plan).at(insert.query.position)?;
-        let input = SinkInput { insert: name.to_owned(), changelog: flow.changing, bounded: flow.bounded };
+        let input = SinkInput {
+            insert: name.to_owned(),
+            changelog: flow.changing,
+            upsert: is_keyed || !flow.changing,
+            bounded: flow.bounded,
+        };
         let sink = headpond_connectors::sink(&table.description(&self.settings.time_zone), &input)
             .map_err(|error| table.located(error))?;
         let key = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
@@ -97,10 +105,11 @@ impl FlowBuilder<'_> {
     }
 }
 
-/// Whether a plan's rows are groups and `columns` are all that they are grouped by: a group's row has the same values there for ever.
-fn is_grouped_by(plan: &LogicalPlan, columns: Vec<usize>) -> bool {
+/// Whether a plan has one row for each value of `columns`, of one operator that has them as its key.
+/// `filtered`: or had, before some were left out.
+fn is_grouped_by(plan: &LogicalPlan, columns: Vec<usize>, filtered: bool) -> bool {
     match plan {
-        LogicalPlan::SubqueryAlias(alias) => is_grouped_by(&alias.input, columns),
+        LogicalPlan::SubqueryAlias(alias) => is_grouped_by(&alias.input, columns, filtered),
         LogicalPlan::Projection(projection) => {
             let input = projection.input.schema();
             let column = |index: usize| match projection.expr[index].clone().unalias() {
@@ -111,7 +120,11 @@ fn is_grouped_by(plan: &LogicalPlan, columns: Vec<usize>) -> bool {
                 .into_iter()
                 .map(column)
                 .collect::<Option<Vec<_>>>()
-                .is_some_and(|columns| is_grouped_by(&projection.input, columns))
+                .is_some_and(|columns| is_grouped_by(&projection.input, columns, filtered))
+        }
+        LogicalPlan::Filter(filter) => {
+            key_of_one_row(filter).is_some_and(|window| is_numbered_within(window, &columns))
+                || filtered && is_grouped_by(&filter.input, columns, filtered)
         }
         LogicalPlan::Aggregate(aggregate) => {
             let groups = aggregate.group_expr.len();

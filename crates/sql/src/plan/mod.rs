@@ -11,6 +11,7 @@ mod flow;
 mod insert;
 mod join;
 mod query;
+mod rank;
 mod rewrite;
 mod session;
 mod source;
@@ -19,6 +20,7 @@ mod time_bounds;
 mod ttl;
 mod tumble;
 mod types;
+mod union;
 
 pub(crate) use error::{planning_error, value_error};
 

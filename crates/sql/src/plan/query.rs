@@ -14,6 +14,7 @@ use datafusion_optimizer::eliminate_outer_join::EliminateOuterJoin;
 use datafusion_optimizer::extract_equijoin_predicate::ExtractEquijoinPredicate;
 use datafusion_optimizer::optimize_projections::OptimizeProjections;
 use datafusion_optimizer::push_down_filter::PushDownFilter;
+use datafusion_optimizer::replace_distinct_aggregate::ReplaceDistinctWithAggregate;
 use datafusion_optimizer::simplify_expressions::SimplifyExpressions;
 use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use datafusion_sql::planner::SqlToRel;
@@ -38,6 +39,7 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
     let analyzer = Analyzer::with_rules(vec![Arc::new(TypeCoercion::new())]);
     let plan = analyzer.execute_and_check(plan, options, |_, _| {}).map_err(planning_error)?;
     let optimizer = Optimizer::with_rules(vec![
+        Arc::new(ReplaceDistinctWithAggregate::new()),
         Arc::new(SimplifyExpressions::new()),
         Arc::new(DecorrelatePredicateSubquery::new()),
         Arc::new(ExtractEquijoinPredicate::new()),
@@ -79,17 +81,10 @@ fn refuse_subqueries(plan: &LogicalPlan) -> Result<()> {
 
 /// Words that stand for something we do not support, its name, and what to do instead, where there is something.
 /// All of the words are reserved in Flink, too, so none can be a name without quotes.
-const UNSUPPORTED: [(&[&str], &str, Option<&str>); 19] = [
-    (&["OVER", "("], "OVER", None),
-    (
-        &["ORDER", "BY"],
-        "ORDER BY",
-        Some("leave it out: rows that keep coming have no last order; sort what was written"),
-    ),
+const UNSUPPORTED: [(&[&str], &str, Option<&str>); 16] = [
     (&["LIMIT"], "LIMIT", Some(TAKE_FEWER)),
     (&["FETCH"], "FETCH", Some(TAKE_FEWER)),
     (&["OFFSET"], "OFFSET", Some(TAKE_FEWER)),
-    (&["UNION"], "UNION", Some("instead of UNION ALL, write an INSERT INTO of its own for each query")),
     (&["INTERSECT"], "INTERSECT", None),
     (&["EXCEPT"], "EXCEPT", None),
     (&["HOP", "("], "HOP", Some(TUMBLE)),
@@ -105,12 +100,11 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 19] = [
     (&["TABLESAMPLE"], "TABLESAMPLE", None),
 ];
 
+const SORT_LATER: &str = "leave it out: rows that keep coming have no last order; sort what was written";
+const NUMBERED: &str = "ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) is supported where WHERE limits the number";
 const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
 const TUMBLE: &str = "TUMBLE is supported: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
 const ONE_GROUPING: &str = "write an INSERT INTO of its own for each grouping";
-const SELECT_DISTINCT: &str = "group by the columns instead: SELECT a, b FROM t GROUP BY a, b";
-const COUNT_DISTINCT: &str =
-    "count the groups of a query: SELECT k, COUNT(x) FROM (SELECT k, x FROM t GROUP BY k, x) GROUP BY k";
 
 fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
     let words: Vec<(String, Position)> = tokens
@@ -125,21 +119,49 @@ fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
             .all(|(ahead, word)| words.get(index + ahead).is_some_and(|(found, _)| found == word))
     };
     for (index, (word, position)) in words.iter().enumerate() {
-        let refused =
-            UNSUPPORTED.iter().find(|(expected, ..)| is(index, expected)).map(|(_, name, instead)| (*name, *instead));
-        let preceded_by = |word: &str| index > 0 && words[index - 1].0 == word;
+        let refused = UNSUPPORTED.iter().find(|(expected, ..)| is(index, expected));
+        let refused = refused.map(|(_, name, instead)| ((*name).to_owned(), *instead));
         let refused = match word.as_str() {
             // The argument of TUMBLE of that name.
             "OFFSET" if words.get(index + 1).is_some_and(|(next, _)| next == "=>") => None,
-            "DISTINCT" if preceded_by("SELECT") => Some(("SELECT DISTINCT", Some(SELECT_DISTINCT))),
-            "DISTINCT" if preceded_by("(") => Some(("an aggregate of DISTINCT values", Some(COUNT_DISTINCT))),
+            "OVER" if words.get(index + 1).is_some_and(|(next, _)| next == "(") => over(&words, index),
+            "ORDER" if words.get(index + 1).is_some_and(|(next, _)| next == "BY") && !is_in_over(&words, index) => {
+                Some(("ORDER BY".to_owned(), Some(SORT_LATER)))
+            }
             _ => refused,
         };
         if let Some((name, instead)) = refused {
-            return Err(not_supported(name, instead).at(*position));
+            return Err(not_supported(&name, instead).at(*position));
         }
     }
     Ok(())
+}
+
+/// Why the `OVER` at `index` is refused: `None` for `ROW_NUMBER() OVER`.
+fn over(words: &[(String, Position)], index: usize) -> Option<(String, Option<&'static str>)> {
+    let begin = opening(words, index)?;
+    let function = &words.get(begin.checked_sub(1)?)?.0;
+    (function != "ROW_NUMBER").then(|| (format!("{function} OVER"), Some(NUMBERED)))
+}
+
+/// Whether the word at `index` is within the parentheses of an `OVER`.
+fn is_in_over(words: &[(String, Position)], index: usize) -> bool {
+    opening(words, index + 1).and_then(|begin| begin.checked_sub(1)).is_some_and(|before| words[before].0 == "OVER")
+}
+
+/// The parenthesis that encloses what comes before `index`, or opens what was closed right before it.
+fn opening(words: &[(String, Position)], index: usize) -> Option<usize> {
+    let closed = index.checked_sub(1).is_some_and(|before| words[before].0 == ")");
+    let mut depth = if closed { 0 } else { 1 };
+    for at in (0..index).rev() {
+        match words[at].0.as_str() {
+            ")" => depth += 1,
+            "(" if depth == 1 => return Some(at),
+            "(" => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 fn spelling(token: &Token) -> String {

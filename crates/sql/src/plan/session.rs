@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use super::tumble::TumblePlanner;
-use crate::expression::Functions;
+use crate::expression::{Functions, ROW_NUMBER, row_number};
 use crate::nearest::{listed, nearest};
 use crate::script::{StateTtlHint, parse_type_text};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
@@ -10,7 +10,7 @@ use datafusion_common::config::ConfigOptions;
 use datafusion_common::{DataFusionError, Result, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
-use datafusion_sql::planner::ParserOptions;
+use datafusion_sql::planner::{NullOrdering, ParserOptions};
 use datafusion_sql::sqlparser::ast;
 use headpond_state::Error;
 use std::borrow::Cow;
@@ -58,6 +58,8 @@ impl Session {
             .with_enable_ident_normalization(false)
             .with_map_string_types_to_utf8view(false)
             .with_collect_spans(true)
+            // As in Flink, NULL is less than every value.
+            .with_default_null_ordering(NullOrdering::NullsMin)
     }
 
     /// DataFusion's settings.
@@ -163,8 +165,8 @@ impl ContextProvider for Session {
         self.functions.aggregate(name)
     }
 
-    fn get_window_meta(&self, _name: &str) -> Option<Arc<WindowUDF>> {
-        None
+    fn get_window_meta(&self, name: &str) -> Option<Arc<WindowUDF>> {
+        name.eq_ignore_ascii_case(ROW_NUMBER).then(row_number)
     }
 
     fn get_variable_type(&self, _names: &[String]) -> Option<DataType> {
@@ -188,7 +190,7 @@ impl ContextProvider for Session {
     }
 
     fn udwf_names(&self) -> Vec<String> {
-        Vec::new()
+        vec![ROW_NUMBER.to_owned()]
     }
 }
 

@@ -33,6 +33,10 @@ pub struct Run<'g> {
     pub counters: Counters,
     /// The most rows that a call has given.
     pub rows_per_call_max: usize,
+    /// After how many ticks, over and over, the job is cut and its operators begin anew from a checkpoint.
+    pub reopened_every: Option<usize>,
+    ticks: usize,
+    cut: bool,
 }
 
 struct Open {
@@ -68,6 +72,9 @@ impl<'g> Run<'g> {
             output: Vec::new(),
             counters: Counters::default(),
             rows_per_call_max: 0,
+            reopened_every: None,
+            ticks: 0,
+            cut: false,
         };
         for (index, (_, node)) in graph.nodes().enumerate() {
             if let NodeKind::Keyed { inputs, operator } = &node.kind {
@@ -104,8 +111,13 @@ impl<'g> Run<'g> {
     /// Reads a batch of each source; `false` once all have ended.
     pub fn tick(&mut self, rows: usize, processing_time_ms: i64) -> Result<bool> {
         let mut any = false;
+        self.ticks += 1;
+        self.cut = self.reopened_every.is_some_and(|every| self.ticks % every == 0);
         for index in 0..self.sources.len() {
             any |= self.read(index, rows, processing_time_ms)?;
+        }
+        if std::mem::take(&mut self.cut) {
+            self.restart()?;
         }
         Ok(any)
     }
@@ -230,7 +242,7 @@ impl<'g> Run<'g> {
                 output: &mut output,
                 event_time_ms: open.event_time_ms,
                 processing_time_ms,
-                cut: false,
+                cut: self.cut,
                 end_of_input: open.event_time_ms == i64::MAX,
                 counters: &mut self.counters,
             };

@@ -1,0 +1,257 @@
+//! One row of each key, of rows that only come: deduplication.
+//!
+//! State `first row`: for each key, the columns that are not the key's, as a row in the configured format. Of a batch's rows of a key
+//! only the first in order is compared with the stored one. If it goes before it, it is stored and given (`+I`, or `-U` and `+U`); a row
+//! that does not leaves no trace.
+
+use super::RankPlan;
+use super::sort_key::SortKeys;
+use crate::aggregate::Grouping;
+use crate::gathering::{Gathering, give_slices};
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use headpond_runtime::KeyedBatch;
+use headpond_runtime::batch::{ChangeBatch, arrow_error};
+use headpond_runtime::datum::{column_of, datum_at, row_schema};
+use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
+use headpond_state::row::{Datum, RowCodec};
+use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
+use std::sync::Arc;
+
+/// The name of the state.
+const FIRST_ROW: &str = "first row";
+
+/// Makes the operator of each worker.
+#[derive(Debug)]
+pub(crate) struct FirstRowFactory {
+    plan: Arc<RankPlan>,
+    codec: RowCodec,
+}
+
+impl FirstRowFactory {
+    /// A factory of operators that follow `plan`, whose limit is 1.
+    pub(crate) fn new(plan: RankPlan) -> Result<Self> {
+        let codec = RowCodec::new(plan.format, row_schema(&plan.input.fields()[plan.key_columns..])?);
+        Ok(FirstRowFactory { plan: Arc::new(plan), codec })
+    }
+
+    /// What is kept, for `EXPLAIN`.
+    pub(crate) fn kept(&self) -> String {
+        format!("state `{FIRST_ROW}` ({}): {}", self.plan.format, self.codec.schema())
+    }
+}
+
+impl KeyedOperatorFactory for FirstRowFactory {
+    fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
+        let plan = Arc::clone(&self.plan);
+        let descriptor = StateDescriptor::new(FIRST_ROW, StateKind::Value, self.codec.codec_id())
+            .with_key_schema(plan.key_schema.to_string())
+            .with_value_schema(self.codec.schema().to_string())
+            .with_ttl(plan.ttl);
+        Ok(Box::new(FirstRow {
+            state: setup.state.register(&descriptor)?,
+            codec: self.codec.clone(),
+            sorted: setup.capabilities.prefers_sorted_batches,
+            sort_keys: SortKeys::new(&plan, setup.max_parallelism)?,
+            grouping: Grouping::default(),
+            writes: WriteBatch::new(),
+            gathering: Gathering::new(Arc::clone(&plan.output), plan.overwrites),
+            pending: None,
+            plan,
+        }))
+    }
+}
+
+/// The operator on a worker.
+#[derive(Debug)]
+struct FirstRow {
+    plan: Arc<RankPlan>,
+    state: StateId,
+    codec: RowCodec,
+    sorted: bool,
+    sort_keys: SortKeys,
+    grouping: Grouping,
+    writes: WriteBatch,
+    gathering: Gathering,
+    /// What is computed and not yet given.
+    pending: Option<ChangeBatch>,
+}
+
+impl KeyedOperator for FirstRow {
+    fn process(&mut self, _input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if !batch.changes.is_insert_only() {
+            return Err(Error::internal("a deduplication of rows that only come got rows that are taken back"));
+        }
+        if batch.changes.is_empty() {
+            return Ok(Progress::Done);
+        }
+        self.apply(batch, cx)?;
+        if self.plan.mini_batch.is_none() {
+            self.pending = self.gathering.take()?;
+        }
+        self.resume(cx)
+    }
+
+    fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        Ok(give_slices(&mut self.pending, cx.output))
+    }
+
+    fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.gathering, cx)) {
+            self.pending = self.gathering.take()?;
+        }
+        self.resume(cx)
+    }
+
+    fn wake_at_ms(&self) -> Option<i64> {
+        self.plan.mini_batch?.due_ms(&self.gathering)
+    }
+}
+
+impl FirstRow {
+    fn apply(&mut self, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<()> {
+        let changes = &batch.changes;
+        self.grouping.group(changes.num_rows(), |row| batch.keys.get(row), self.sorted);
+        let sort_keys = self.sort_keys.of_batch(changes)?;
+        let mut best: Vec<u32> = self.grouping.first_rows().to_vec();
+        for (row, group) in self.grouping.groups().iter().enumerate() {
+            let first = &mut best[*group as usize];
+            let order = sort_keys.get(row).cmp(sort_keys.get(*first as usize));
+            if order.is_lt() || order.is_eq() && self.plan.later_first {
+                *first = row as u32;
+            }
+        }
+        let stored = self.load(&mut *cx.state, cx.processing_time_ms)?;
+        let replaced = self.replaced(changes, &stored, &best, |row| sort_keys.get(row as usize))?;
+        self.store(changes, &replaced, &best, cx)?;
+        self.gather(changes, &stored, &replaced, &best, cx.processing_time_ms)
+    }
+
+    /// The stored rows of the batch's keys.
+    fn load(&self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<Vec<Option<Vec<Datum>>>> {
+        let mut rows = Vec::with_capacity(self.grouping.len());
+        let mut result = Ok(());
+        state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
+            let value = match (stored, &self.plan.ttl) {
+                (None, _) => Ok(None),
+                (Some(value), None) => Ok(Some(value)),
+                (Some(stored), Some(ttl)) => {
+                    ttl::split_stamp(stored).map(|(stamp_ms, value)| ttl.is_visible(stamp_ms, now_ms).then_some(value))
+                }
+            };
+            let row = value.and_then(|value| match value {
+                None => Ok(None),
+                Some(value) => {
+                    let mut row = Vec::new();
+                    self.codec.decode(value, &mut row).map(|()| Some(row))
+                }
+            });
+            rows.push(row.unwrap_or_else(|error| {
+                result = Err(error);
+                None
+            }));
+        })?;
+        result.map_err(|error| error.with(Context::State, FIRST_ROW))?;
+        Ok(rows)
+    }
+
+    /// The groups whose row is another one now.
+    fn replaced<'k>(
+        &self,
+        changes: &ChangeBatch,
+        stored: &[Option<Vec<Datum>>],
+        best: &[u32],
+        sort_key: impl Fn(u32) -> &'k [u8],
+    ) -> Result<Vec<usize>> {
+        let mut replaced = Vec::new();
+        let mut stored_key = Vec::new();
+        for (group, stored) in stored.iter().enumerate() {
+            if let Some(stored) = stored {
+                let row = best[group] as usize;
+                let columns = changes.rows().columns()[..self.plan.key_columns].iter();
+                let key = columns.map(|column| datum_at(column.as_ref(), row)).collect::<Result<Vec<_>>>()?;
+                self.sort_keys.of_row(stored, self.plan.key_columns, &key, &mut stored_key)?;
+                let order = sort_key(best[group]).cmp(&stored_key);
+                if order.is_gt() || order.is_eq() && !self.plan.later_first {
+                    continue;
+                }
+            }
+            replaced.push(group);
+        }
+        Ok(replaced)
+    }
+
+    fn store(
+        &mut self,
+        changes: &ChangeBatch,
+        replaced: &[usize],
+        best: &[u32],
+        cx: &mut OperatorContext<'_>,
+    ) -> Result<()> {
+        let stamp_ms = self.plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
+        let columns = &changes.rows().columns()[self.plan.key_columns..];
+        self.writes.clear();
+        for group in replaced {
+            let at = best[*group] as usize;
+            let row = columns.iter().map(|column| datum_at(column.as_ref(), at)).collect::<Result<Vec<_>>>()?;
+            let mut result = Ok(());
+            self.writes.put_with(self.state, self.grouping.keys().get(*group), |out| {
+                if let Some(stamp_ms) = stamp_ms {
+                    ttl::put_stamp(stamp_ms, out);
+                }
+                result = self.codec.encode(&row, out);
+            });
+            result.map_err(|error| error.with(Context::State, FIRST_ROW))?;
+        }
+        if self.writes.is_empty() {
+            return Ok(());
+        }
+        cx.state.write(&mut self.writes)
+    }
+
+    fn gather(
+        &mut self,
+        changes: &ChangeBatch,
+        stored: &[Option<Vec<Datum>>],
+        replaced: &[usize],
+        best: &[u32],
+        now_ms: i64,
+    ) -> Result<()> {
+        let take = |column: &ArrayRef, groups: &[usize]| {
+            let rows: UInt32Array = groups.iter().map(|group| best[*group]).collect::<Vec<_>>().into();
+            arrow_select::take::take(column, &rows, None).map_err(arrow_error)
+        };
+        let columns = changes.rows().columns();
+        let after = columns.iter().map(|column| take(column, replaced)).collect::<Result<Vec<_>>>()?;
+        let updated: Vec<usize> = replaced.iter().copied().filter(|group| stored[*group].is_some()).collect();
+        let mut before = Vec::with_capacity(columns.len());
+        for (index, column) in columns.iter().enumerate() {
+            before.push(match index.checked_sub(self.plan.key_columns) {
+                None => take(column, &updated)?,
+                Some(index) => {
+                    let rows = updated.iter().filter_map(|group| stored[*group].as_ref());
+                    column_of(column.data_type(), &rows.map(|row| row[index].clone()).collect::<Vec<_>>())?
+                }
+            });
+        }
+        let (before, after) = (self.rows(before, updated.len())?, self.rows(after, replaced.len())?);
+        let (before, after) = (self.gathering.add_rows(before), self.gathering.add_rows(after));
+        let mut updates = 0;
+        for (row, group) in replaced.iter().enumerate() {
+            let old = stored[*group].is_some().then(|| {
+                updates += 1;
+                (before, updates - 1)
+            });
+            self.gathering.change(self.grouping.keys().get(*group), old, Some((after, row)));
+        }
+        self.gathering.count(changes.num_rows(), now_ms);
+        Ok(())
+    }
+
+    fn rows(&self, mut columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+        if self.plan.numbered {
+            columns.push(Arc::new(Int64Array::from(vec![1; rows])));
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options).map_err(arrow_error)
+    }
+}

@@ -1,0 +1,64 @@
+//! The first rows of each key: `ROW_NUMBER() OVER (PARTITION BY … ORDER BY …)` with a condition on the number.
+//!
+//! [`FirstRow`](first::FirstRowFactory) keeps one row of each key, of rows that only come: deduplication. [`TopRows`](top::TopRowsFactory)
+//! keeps rows in their order: the first N of rows that only come, all of rows that may be taken back.
+//!
+//! In reading order: `sort_key`, `first`, `top`.
+
+mod first;
+mod sort_key;
+mod top;
+
+pub(crate) use first::FirstRowFactory;
+pub(crate) use top::TopRowsFactory;
+
+use crate::gathering::MiniBatch;
+use arrow_schema::SchemaRef;
+use headpond_state::encoding::KeySchema;
+use headpond_state::row::RowFormat;
+use headpond_state::ttl::TtlConfig;
+
+/// What both operators are made from.
+#[derive(Debug, Clone)]
+pub(crate) struct RankPlan {
+    /// The columns of the input; the key's come first.
+    pub(crate) input: SchemaRef,
+    /// How many columns the key has.
+    pub(crate) key_columns: usize,
+    /// The types of the key.
+    pub(crate) key_schema: KeySchema,
+    /// What rows are ordered by.
+    pub(crate) order: Vec<SortColumn>,
+    /// How many rows of each key are given.
+    pub(crate) limit: usize,
+    /// Whether the rows' numbers are given, as a last column.
+    pub(crate) numbered: bool,
+    /// Whether rows may be taken back.
+    pub(crate) retracts: bool,
+    /// Whether of rows equal in order the later one is first.
+    pub(crate) later_first: bool,
+    /// The columns of the result: those of the input, and the number.
+    pub(crate) output: SchemaRef,
+    /// Whether an update needs no `-U`: the new row overwrites the old one.
+    pub(crate) overwrites: bool,
+    /// Whether and how changes are gathered.
+    pub(crate) mini_batch: Option<MiniBatch>,
+    /// The form in which rows are kept.
+    pub(crate) format: RowFormat,
+    /// When they expire.
+    pub(crate) ttl: Option<TtlConfig>,
+}
+
+/// A column that rows are ordered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SortColumn {
+    /// The input column.
+    pub(crate) column: usize,
+    /// Whether greater values come first.
+    pub(crate) descending: bool,
+    /// Whether NULLs come first.
+    pub(crate) nulls_first: bool,
+}
+
+/// Rows taken back that the state does not have (any more).
+const WITHOUT_STATE: &str = "rows taken back without state";
