@@ -4,19 +4,20 @@
 //! configured format. An operator groups a batch's rows by key ([`Grouping`]), reads the groups' accumulators into columns
 //! ([`Accumulators`]), folds the batch's columns in, and writes the accumulators back: one read and one write for a batch.
 //!
-//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; [`WindowAggregate`](window::WindowAggregate)
-//! gives a window's result once, when event time has passed it.
+//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
+//! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `cell`, `accumulators`, `grouping`, `results`, `group`, `window`.
+//! In reading order: `layout`, `cell`, `accumulators`, `merge`, `grouping`, `results`, `group`, `window`.
 
 mod accumulators;
 mod cell;
 mod group;
 mod grouping;
 mod layout;
+mod merge;
 mod results;
 mod window;
 
 pub(crate) use group::GroupAggregateFactory;
 pub(crate) use layout::{AggregateCall, AggregateFunction, AggregatePlan, Layout, OutputColumn};
-pub(crate) use window::{WindowAggregateFactory, WindowSpec};
+pub(crate) use window::{RowTime, WindowAggregateFactory, WindowSpec, Windows};

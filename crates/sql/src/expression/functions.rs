@@ -1,7 +1,7 @@
 //! The functions that queries may call.
 
 use super::clock::clock_functions;
-use super::window::{WindowPart, window_udf};
+use super::window::window_functions;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::planner::ExprPlanner;
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
@@ -35,8 +35,8 @@ impl Functions {
         for function in clock_functions(options) {
             register(&mut scalar, function);
         }
-        for part in WindowPart::ALL {
-            register(&mut scalar, window_udf(part));
+        for function in window_functions() {
+            register(&mut scalar, function);
         }
         let higher_order = datafusion_functions_nested::all_default_higher_order_functions()
             .into_iter()

@@ -10,8 +10,11 @@ mod project;
 mod watermark;
 mod window;
 
+pub(crate) use clock::{is_processing_time, is_random};
 pub(crate) use compile::{Compiler, coerce, substitute};
 pub(crate) use functions::Functions;
 pub(crate) use project::ProjectionFactory;
 pub(crate) use watermark::watermark_factory;
-pub(crate) use window::{WindowCall, WindowPart, interval_ms, window_start, window_udf};
+pub(crate) use window::{
+    HopFactory, WindowCall, WindowKind, WindowPart, WindowShape, interval_ms, window_start, window_udf,
+};

@@ -15,8 +15,11 @@ mod session;
 mod source;
 mod table;
 mod ttl;
-mod tumble;
 mod types;
+mod window;
+mod window_aggregate;
+mod window_function;
+mod window_table;
 
 pub(crate) use error::{planning_error, value_error};
 

@@ -44,7 +44,7 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
 
 /// Words that stand for something we do not support, its name, and what to do instead, where there is something.
 /// All of the words are reserved in Flink, too, so none can be a name without quotes.
-const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
+const UNSUPPORTED: [(&[&str], &str, Option<&str>); 20] = [
     (&["JOIN"], "JOIN", None),
     (&["OVER", "("], "OVER", None),
     (
@@ -58,9 +58,7 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
     (&["UNION"], "UNION", Some("instead of UNION ALL, write an INSERT INTO of its own for each query")),
     (&["INTERSECT"], "INTERSECT", None),
     (&["EXCEPT"], "EXCEPT", None),
-    (&["HOP", "("], "HOP", Some(TUMBLE)),
-    (&["CUMULATE", "("], "CUMULATE", Some(TUMBLE)),
-    (&["SESSION", "("], "SESSION", Some(TUMBLE)),
+    (&["CUMULATE", "("], "CUMULATE", Some(OTHER_WINDOWS)),
     (&["MATCH_RECOGNIZE", "("], "MATCH_RECOGNIZE", None),
     (&["GROUPING", "SETS"], "GROUPING SETS", Some(ONE_GROUPING)),
     (&["ROLLUP", "("], "ROLLUP", Some(ONE_GROUPING)),
@@ -74,7 +72,7 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 22] = [
 ];
 
 const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
-const TUMBLE: &str = "TUMBLE is supported: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
+const OTHER_WINDOWS: &str = "TUMBLE, HOP and SESSION are: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
 const ONE_GROUPING: &str = "write an INSERT INTO of its own for each grouping";
 const SELECT_DISTINCT: &str = "group by the columns instead: SELECT a, b FROM t GROUP BY a, b";
 const COUNT_DISTINCT: &str =
@@ -97,7 +95,7 @@ fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
             UNSUPPORTED.iter().find(|(expected, ..)| is(index, expected)).map(|(_, name, instead)| (*name, *instead));
         let preceded_by = |word: &str| index > 0 && words[index - 1].0 == word;
         let refused = match word.as_str() {
-            // The argument of TUMBLE of that name.
+            // The argument of TUMBLE and HOP of that name.
             "OFFSET" if words.get(index + 1).is_some_and(|(next, _)| next == "=>") => None,
             "DISTINCT" if preceded_by("SELECT") => Some(("SELECT DISTINCT", Some(SELECT_DISTINCT))),
             "DISTINCT" if preceded_by("(") => Some(("an aggregate of DISTINCT values", Some(COUNT_DISTINCT))),
