@@ -3,8 +3,10 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod cascades;
 mod hop;
 mod input;
+mod processing_time;
 mod refused;
 mod session;
 mod syntax;

@@ -292,6 +292,10 @@ impl KeyedOperator for FixedWindows {
         self.closing = Some(TimerCursor::default());
         self.resume(cx)
     }
+
+    fn wake_at_ms(&self) -> Option<i64> {
+        self.spec.wake_at_ms(self.earliest_ms)
+    }
 }
 
 /// The error for a timer whose window is not there.

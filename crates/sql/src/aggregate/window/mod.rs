@@ -109,13 +109,16 @@ impl WindowSpec {
 
     /// The time that has passed: windows that end after it are still open.
     fn closing_ms(&self, cx: &OperatorContext<'_>) -> i64 {
-        match cx.event_time_ms {
-            // All windows are given when the input ends.
-            i64::MAX => i64::MAX,
-            event_time_ms if self.is_event_time() => event_time_ms,
-            // The millisecond of the tick is not over.
-            _ => cx.processing_time_ms.saturating_sub(1),
+        if self.is_event_time() {
+            return cx.event_time_ms;
         }
+        // All windows are given when the input ends. Until then the millisecond of the tick is not over.
+        if cx.end_of_input { i64::MAX } else { cx.processing_time_ms.saturating_sub(1) }
+    }
+
+    /// When a tick is wanted, if the earliest timer is no earlier than `earliest_ms`.
+    fn wake_at_ms(&self, earliest_ms: i64) -> Option<i64> {
+        (!self.is_event_time() && earliest_ms < i64::MAX).then(|| earliest_ms.saturating_add(1))
     }
 }
 

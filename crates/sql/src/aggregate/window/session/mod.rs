@@ -413,6 +413,10 @@ impl KeyedOperator for Sessions {
         self.resume(cx)
     }
 
+    fn wake_at_ms(&self) -> Option<i64> {
+        self.spec.wake_at_ms(self.earliest_ms)
+    }
+
     fn output_watermark_ms(&self, event_time_ms: i64) -> i64 {
         match event_time_ms {
             i64::MIN | i64::MAX => event_time_ms,
