@@ -64,12 +64,12 @@ fn what_comes_later_is_refused_by_name_and_place() {
             "UNION is not supported (line 4, column 51",
         ),
         (
-            "SELECT carrier, 1 FROM TABLE(HOP(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))",
-            "HOP is not supported",
+            "SELECT carrier, 1 FROM TABLE(CUMULATE(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE, INTERVAL '5' MINUTE))",
+            "CUMULATE is not supported",
         ),
         (
             "SELECT carrier, 1 FROM TABLE(SESSION(TABLE flights, DESCRIPTOR(ts), INTERVAL '1' MINUTE))",
-            "SESSION is not supported",
+            "SESSION without a GROUP BY of its windows is not supported",
         ),
         (
             "SELECT a.carrier, a.n FROM flights a, flights b",
@@ -96,7 +96,7 @@ fn a_refusal_says_what_to_write_instead_or_where_to_read_on() {
         ("SELECT DISTINCT carrier, n FROM flights", "group by the columns instead"),
         ("SELECT carrier, COUNT(DISTINCT n) FROM flights GROUP BY carrier", "count the groups of a query"),
         ("SELECT carrier, n FROM flights UNION ALL SELECT carrier, n FROM flights", "an INSERT INTO of its own"),
-        ("SELECT carrier, 1 FROM TABLE(HOP(TABLE flights))", "TUMBLE is supported"),
+        ("SELECT carrier, 1 FROM TABLE(CUMULATE(TABLE flights))", "TUMBLE, HOP and SESSION are"),
         ("SELECT a.carrier, a.n FROM flights a, flights b", "add one: ON a.k = b.k"),
         ("VALUES ('a', 1)", "docs/reference/sql.md lists"),
     ] {

@@ -110,6 +110,12 @@ impl Accumulators {
     #[inline]
     pub(super) fn store(&self, group: usize, row: &mut Vec<Datum>) {
         row.clear();
+        self.append(group, row);
+    }
+
+    /// Appends the state of a group to `row`.
+    #[inline]
+    pub(super) fn append(&self, group: usize, row: &mut Vec<Datum>) {
         row.push(Datum::Int64(self.rows[group]));
         if self.has_since {
             row.push(Datum::Int64(self.since_ms[group]));

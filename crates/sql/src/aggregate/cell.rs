@@ -52,7 +52,7 @@ impl CellKind {
 /// The values of one cell, one for each group.
 #[derive(Debug, Clone)]
 pub(super) struct Cell {
-    kind: CellKind,
+    pub(super) kind: CellKind,
     pub(super) values: CellValues,
     /// Which groups have a value; empty for counts, which all groups have.
     pub(super) set: Vec<bool>,
@@ -423,7 +423,7 @@ fn add_count(count: &mut i64, sign: i64) -> Result<(), Overflow> {
 
 /// Neumaier's sum: `lost` gathers what `sum` cannot hold. The value is `sum + lost`.
 #[inline]
-fn add_compensated(sum: &mut f64, lost: &mut f64, number: f64) {
+pub(super) fn add_compensated(sum: &mut f64, lost: &mut f64, number: f64) {
     let total = *sum + number;
     if total.is_finite() {
         *lost += if sum.abs() >= number.abs() { (*sum - total) + number } else { (number - total) + *sum };
@@ -434,7 +434,7 @@ fn add_compensated(sum: &mut f64, lost: &mut f64, number: f64) {
 }
 
 #[inline]
-fn is_beyond(order: Ordering, greatest: bool) -> bool {
+pub(super) fn is_beyond(order: Ordering, greatest: bool) -> bool {
     order == if greatest { Ordering::Greater } else { Ordering::Less }
 }
 

@@ -47,6 +47,15 @@ impl ExactSum {
         }
     }
 
+    /// Adds another sum.
+    pub(super) fn merge(&mut self, other: &ExactSum) {
+        other.parts.iter().for_each(|part| grow(&mut self.parts, *part));
+        other.huge_parts.iter().for_each(|part| grow(&mut self.huge_parts, *part));
+        self.nans += other.nans;
+        self.infinities += other.infinities;
+        self.negative_infinities += other.negative_infinities;
+    }
+
     /// Forgets everything.
     pub(super) fn clear(&mut self) {
         *self = ExactSum::default();

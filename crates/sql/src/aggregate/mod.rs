@@ -7,10 +7,10 @@
 //! What a row cannot hold, the values of a group that DISTINCT and MIN and MAX of changing rows need, is in sets beside it
 //! ([`ValueSets`](value_sets::ValueSets)).
 //!
-//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; [`WindowAggregate`](window::WindowAggregate)
-//! gives a window's result once, when event time has passed it.
+//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
+//! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `grouping`, `value_sets`, `results`, `group`, `window`.
+//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `merge`, `grouping`, `value_sets`, `results`, `group`, `window`.
 
 mod accumulators;
 mod cell;
@@ -18,6 +18,7 @@ mod exact_sum;
 mod group;
 mod grouping;
 mod layout;
+mod merge;
 mod results;
 mod value_sets;
 mod window;
@@ -25,4 +26,4 @@ mod window;
 pub(crate) use group::GroupAggregateFactory;
 pub(crate) use grouping::Grouping;
 pub(crate) use layout::{AggregateCall, AggregateFunction, AggregatePlan, Layout, OutputColumn};
-pub(crate) use window::{WindowAggregateFactory, WindowSpec};
+pub(crate) use window::{RowTime, WindowAggregateFactory, WindowSpec, Windows};

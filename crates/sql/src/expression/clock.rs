@@ -8,8 +8,9 @@ use arrow_array::types::{Date32Type, TimestampMillisecondType};
 use arrow_schema::{DataType, TimeUnit};
 use chrono::{DateTime, TimeZone, Utc};
 use datafusion_common::config::ConfigOptions;
+use datafusion_common::tree_node::TreeNode;
 use datafusion_common::{DataFusionError, Result, ScalarValue};
-use datafusion_expr::{ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
+use datafusion_expr::{ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility};
 use std::sync::Arc;
 
 /// The functions that read the clock.
@@ -26,9 +27,30 @@ pub(super) fn clock_functions(options: &ConfigOptions) -> Vec<Arc<ScalarUDF>> {
     };
     vec![
         function("now", &["current_timestamp"], Reading::Instant),
+        function(PROCTIME, &[], Reading::Instant),
         function("localtimestamp", &[], Reading::LocalTime),
         function("current_date", &["today"], Reading::LocalDate),
     ]
+}
+
+/// The function of processing time. As the time of a window it is the operator's clock, and is not computed for rows.
+const PROCTIME: &str = "proctime";
+
+/// Whether an expression is `PROCTIME()`.
+pub(crate) fn is_processing_time(expr: &Expr) -> bool {
+    matches!(expr, Expr::ScalarFunction(call) if call.func.name() == PROCTIME)
+}
+
+/// Whether an expression gives another value each time it is computed, as `random()` does; processing time does not
+/// count, since nobody minds at which moment of a batch it is read.
+pub(crate) fn is_random(expr: &Expr) -> bool {
+    let is_random = |expr: &Expr| match expr {
+        Expr::ScalarFunction(call) => {
+            call.func.signature().volatility == Volatility::Volatile && !is_processing_time(expr)
+        }
+        _ => false,
+    };
+    expr.exists(|expr| Ok(is_random(expr))).unwrap_or(true)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -2,7 +2,7 @@
 
 use super::clock::clock_functions;
 use super::date_format::date_format;
-use super::window::{WindowPart, window_udf};
+use super::window::window_functions;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::planner::ExprPlanner;
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
@@ -37,8 +37,8 @@ impl Functions {
             register(&mut scalar, function);
         }
         register(&mut scalar, date_format());
-        for part in WindowPart::ALL {
-            register(&mut scalar, window_udf(part));
+        for function in window_functions() {
+            register(&mut scalar, function);
         }
         let higher_order = datafusion_functions_nested::all_default_higher_order_functions()
             .into_iter()

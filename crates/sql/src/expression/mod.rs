@@ -12,9 +12,12 @@ mod row_number;
 mod watermark;
 mod window;
 
+pub(crate) use clock::{is_processing_time, is_random};
 pub(crate) use compile::{Compiler, coerce, substitute};
 pub(crate) use functions::Functions;
 pub(crate) use project::{ProjectionFactory, failed};
 pub(crate) use row_number::{ROW_NUMBER, row_number};
 pub(crate) use watermark::watermark_factory;
-pub(crate) use window::{WindowCall, WindowPart, interval_ms, window_start, window_udf};
+pub(crate) use window::{
+    HopFactory, WindowCall, WindowKind, WindowPart, WindowShape, interval_ms, window_start, window_udf,
+};

@@ -2,9 +2,10 @@
 
 use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base};
 use super::types::canonical;
+use super::window::FlowWindow;
 use crate::aggregate::{
     AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn,
-    WindowAggregateFactory, WindowSpec,
+    WindowAggregateFactory, WindowSpec, Windows,
 };
 use crate::expression::{Compiler, WindowCall};
 use crate::script::not_supported;
@@ -25,8 +26,9 @@ impl FlowBuilder<'_> {
         let overwrites = std::mem::take(&mut self.overwrites);
         let windowed = aggregate.group_expr.iter().any(is_windowed) || has_windows(&aggregate.input)?;
         let flow = self.build(&aggregate.input, windowed)?;
+        let (flow, group_filter) = self.with_grouped_windows(flow, aggregate)?;
         let mut input = AggregateInput::new(&flow, aggregate, self)?;
-        let window = input.window()?;
+        let window = input.windows()?;
         if window.is_some() && flow.changing {
             return Err(Error::unsupported("windows over a changing result are not supported")
                 .hint("compute windows over the table itself"));
@@ -36,13 +38,12 @@ impl FlowBuilder<'_> {
         let (columns, fields) = input.columns_and_fields()?;
         let output_columns = input.output_columns.clone();
         let rows_name = input.rows_name(window.as_ref());
-        let time_column = input.time_column;
         let (changing, bounded) = (flow.changing, flow.bounded);
         let row_watermark = flow.row_watermark && window.is_some();
-        let event_time = None;
-        let flow = self.materialize(Flow { columns, row_watermark, event_time, ..flow }, fields)?;
+        let materialized = Flow { columns, row_watermark, event_time: None, window: None, ..flow.clone() };
+        let materialized = self.materialize(materialized, fields)?;
 
-        let schema = self.graph.node(flow.node).schema.clone();
+        let schema = self.graph.node(materialized.node).schema.clone();
         let ttl = if window.is_some() { None } else { self.state_ttl(&aggregate.input) };
         let layout = Layout::new(&calls, &schema, changing, ttl.is_some(), &rows_name)?;
         if window.is_some() && layout.has_sets() {
@@ -65,23 +66,21 @@ impl FlowBuilder<'_> {
             format: self.settings.format,
             ttl,
         };
+        let window = window
+            .map(|windows| WindowSpec { windows, row_watermark: row_watermark.then(|| schema.fields().len() - 1) });
         self.note_state(&id, &plan, window.as_ref());
         let description = describe(&plan, window.as_ref());
         let has_calls = !plan.calls.is_empty();
+        let result_window = match &window {
+            Some(window) if window.is_event_time() => AggregateInput::result_window(&plan.output_columns, &output),
+            _ => None,
+        };
+        let filter = group_filter.over_result(aggregate, &flow, &output)?;
         let operator: Arc<dyn KeyedOperatorFactory> = match window {
             None => Arc::new(GroupAggregateFactory::new(plan)),
-            Some(window) => {
-                let time = time_column.ok_or_else(|| Error::internal("a window has no time column"))?;
-                let spec = WindowSpec {
-                    size_ms: window.size_ms,
-                    offset_ms: window.offset_ms,
-                    time,
-                    row_watermark: schema.fields().len() - 1,
-                };
-                Arc::new(WindowAggregateFactory::new(plan, spec))
-            }
+            Some(window) => Arc::new(WindowAggregateFactory::new(plan, window)),
         };
-        let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: flow.node, key }], operator };
+        let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: materialized.node, key }], operator };
         // A group of rows that only come does not change when nothing is computed of it.
         let changing = !description.is_windowed && (changing || has_calls);
         let node = self.graph.add(Node { id, description: description.text, schema: Arc::clone(&output), kind });
@@ -91,24 +90,27 @@ impl FlowBuilder<'_> {
             base: output,
             row_watermark: false,
             columns,
-            filter: None,
+            filter,
             changing,
             bounded,
-            event_time: None,
+            event_time: result_window.as_ref().and_then(|window| window.time.clone()),
+            window: result_window,
+            windows_to_come: None,
         })
     }
 }
 
 /// What an aggregate needs of its input: the columns of the key, then those of arguments, filters and time.
-struct AggregateInput<'a> {
+pub(super) struct AggregateInput<'a> {
     aggregate: &'a Aggregate,
-    flow: &'a Flow,
+    pub(super) flow: &'a Flow,
     compiler: Compiler,
-    keys: Vec<Expr>,
+    pub(super) keys: Vec<Expr>,
     others: Vec<Expr>,
-    window_calls: Vec<WindowCall>,
+    pub(super) window_calls: Vec<WindowCall>,
+    /// The window that the input's rows have in columns, if it is grouped by.
+    pub(super) assigned: Option<FlowWindow>,
     output_columns: Vec<OutputColumn>,
-    time_column: Option<usize>,
 }
 
 impl<'a> AggregateInput<'a> {
@@ -120,16 +122,22 @@ impl<'a> AggregateInput<'a> {
             keys: Vec::new(),
             others: Vec::new(),
             window_calls: Vec::new(),
+            assigned: None,
             output_columns: Vec::new(),
-            time_column: None,
         };
+        let mut groups = Vec::with_capacity(aggregate.group_expr.len());
         for group in &aggregate.group_expr {
             if matches!(group, Expr::GroupingSet(_)) {
                 return Err(Error::unsupported("GROUPING SETS, ROLLUP and CUBE are not supported")
                     .hint("write an INSERT INTO of its own for each grouping"));
             }
-            let expr = over_base(group, aggregate.input.schema(), flow)?;
+            groups.push(over_base(group, aggregate.input.schema(), flow)?);
+        }
+        input.assigned = AggregateInput::assigned(&groups, flow);
+        for expr in groups {
+            let assigned = input.assigned.as_ref().and_then(|window| window.part_of(&expr));
             match WindowCall::of(&expr) {
+                _ if assigned.is_some() => input.output_columns.extend(assigned.map(OutputColumn::Window)),
                 Some(call) => {
                     let call = call?;
                     input.output_columns.push(OutputColumn::Window(call.part));
@@ -144,38 +152,8 @@ impl<'a> AggregateInput<'a> {
         Ok(input)
     }
 
-    /// The window that is grouped by, checked.
-    fn window(&mut self) -> Result<Option<WindowCall>> {
-        let Some(window) = self.window_calls.first().cloned() else { return Ok(None) };
-        let differs = |other: &WindowCall| {
-            other.time != window.time || other.size_ms != window.size_ms || other.offset_ms != window.offset_ms
-        };
-        if self.window_calls.iter().any(differs) {
-            return Err(not_supported(
-                "grouping by two different windows",
-                Some("write an INSERT INTO of its own for each"),
-            ));
-        }
-        match &self.flow.event_time {
-            Some(time) if *time == window.time => {}
-            Some(_) => {
-                return Err(Error::invalid(format!(
-                    "a window's time must be the table's event time, and {} is not",
-                    text_of(&window.time)
-                ))
-                .hint("use the column of the table's WATERMARK, unchanged"));
-            }
-            None => {
-                return Err(Error::invalid("a window needs event time, and its input has none")
-                    .hint("declare it in the table: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"));
-            }
-        }
-        self.time_column = Some(self.other(window.time.clone()));
-        Ok(Some(window))
-    }
-
     /// The input column of an expression that is no key.
-    fn other(&mut self, expr: Expr) -> usize {
+    pub(super) fn other(&mut self, expr: Expr) -> usize {
         let position = self.others.iter().position(|other| *other == expr);
         let index = position.unwrap_or_else(|| {
             self.others.push(expr);
@@ -271,14 +249,14 @@ impl<'a> AggregateInput<'a> {
     }
 
     /// The name of the count of a group's rows, which tells what a group is: a query with another key has another state.
-    fn rows_name(&self, window: Option<&WindowCall>) -> String {
+    fn rows_name(&self, windows: Option<&Windows>) -> String {
         let keys = self.keys.iter().map(text_of).collect::<Vec<_>>().join(", ");
         let by = if keys.is_empty() { String::new() } else { format!(" by {keys}") };
-        match window {
+        match windows {
             None => format!("rows{by}"),
-            Some(window) => {
-                let time = text_of(&window.time);
-                format!("rows{by} in windows of {} ms from {} ms of {time}", window.size_ms, window.offset_ms)
+            Some(windows) => {
+                let column = |column: usize| text_of(&self.others[column - self.keys.len()]);
+                format!("rows{by} in {}", windows.in_full(&column))
             }
         }
     }
@@ -339,7 +317,7 @@ struct Description {
     is_windowed: bool,
 }
 
-fn describe(plan: &AggregatePlan, window: Option<&WindowCall>) -> Description {
+fn describe(plan: &AggregatePlan, window: Option<&WindowSpec>) -> Description {
     let keys = plan.input.fields()[..plan.key_columns].iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
     let shown = |call: &AggregateCall| {
         let distinct = if call.distinct { "DISTINCT " } else { "" };
@@ -348,7 +326,7 @@ fn describe(plan: &AggregatePlan, window: Option<&WindowCall>) -> Description {
     let calls = plan.calls.iter().map(shown).collect::<Vec<_>>();
     let mut text = if keys.is_empty() { "one group".to_owned() } else { format!("group by {}", keys.join(", ")) };
     if let Some(window) = window {
-        text.push_str(&format!(", tumbling windows of {} ms", window.size_ms));
+        text.push_str(&format!(", {}", window.windows.text()));
     }
     if !calls.is_empty() {
         text.push_str(&format!("; {}", calls.join(", ")));
@@ -358,10 +336,14 @@ fn describe(plan: &AggregatePlan, window: Option<&WindowCall>) -> Description {
 
 impl FlowBuilder<'_> {
     /// Remembers what an operator keeps, for `EXPLAIN`.
-    fn note_state(&mut self, id: &OperatorId, plan: &AggregatePlan, window: Option<&WindowCall>) {
+    fn note_state(&mut self, id: &OperatorId, plan: &AggregatePlan, window: Option<&WindowSpec>) {
         let key = if plan.key_columns == 0 { "none, one group".to_owned() } else { plan.key_schema.to_string() };
-        let mut lines =
-            vec![format!("key: {key}"), format!("state `accumulators` ({}): {}", plan.format, plan.layout.schema)];
+        let states = match window {
+            None => vec![("accumulators", plan.layout.schema.clone())],
+            Some(window) => window.states(plan),
+        };
+        let states = states.iter().map(|(name, schema)| format!("state `{name}` ({}): {schema}", plan.format));
+        let mut lines: Vec<String> = std::iter::once(format!("key: {key}")).chain(states).collect();
         if plan.layout.has_sets() {
             lines.push(format!("state `values`: {}", plan.layout.sets_schema()));
         }

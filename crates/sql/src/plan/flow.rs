@@ -10,7 +10,9 @@ use super::session::Session;
 use super::source::{Sources, projection, scanned};
 use super::table::Table;
 use super::ttl::StateTtls;
-use crate::expression::{Compiler, ProjectionFactory, WindowCall, substitute};
+use super::window::FlowWindow;
+use super::window_table::WindowTable;
+use crate::expression::{Compiler, ProjectionFactory, WindowCall, is_random, substitute};
 use crate::settings::JobSettings;
 use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -43,6 +45,11 @@ pub(super) struct Flow {
     pub(super) bounded: bool,
     /// The rows' time, over the node's columns.
     pub(super) event_time: Option<Expr>,
+    /// The columns of the node that tell the rows' windows.
+    pub(super) window: Option<FlowWindow>,
+    /// The hopping windows, or the sessions, that rows do not have as columns yet: an aggregate by them computes them itself,
+    /// anything else needs [a row for each](FlowBuilder::with_rows_of_windows).
+    pub(super) windows_to_come: Option<WindowCall>,
 }
 
 /// Builds the nodes of one `INSERT`.
@@ -128,6 +135,9 @@ impl<'s> FlowBuilder<'s> {
             LogicalPlan::Join(join) => self.join(join),
             LogicalPlan::Union(union) => self.union(union, row_watermark),
             LogicalPlan::Window(window) => self.rank(window),
+            LogicalPlan::Extension(extension) if WindowTable::of(extension).is_some() => {
+                self.window_table(extension, row_watermark)
+            }
             other => Err(Error::unsupported(format!("{} is not supported", name_of(other)))),
         }
     }
@@ -143,6 +153,8 @@ impl<'s> FlowBuilder<'s> {
             changing: false,
             bounded: source.bounded,
             event_time: table.watermark.as_ref().map(|watermark| watermark.time.clone()),
+            window: None,
+            windows_to_come: None,
         })
     }
 
@@ -164,8 +176,8 @@ impl<'s> FlowBuilder<'s> {
 
     /// The flow, materialized if an expression would compute a random value a second time.
     fn computed_once(&mut self, flow: Flow, exprs: &[Expr]) -> Result<Flow> {
-        let is_volatile = flow.columns.iter().any(Expr::is_volatile);
-        if !is_volatile || exprs.iter().all(|expr| matches!(expr, Expr::Column(_))) {
+        let is_random = flow.columns.iter().any(is_random);
+        if !is_random || exprs.iter().all(|expr| matches!(expr, Expr::Column(_))) {
             return Ok(flow);
         }
         let fields = self.fields(&flow, (0..flow.columns.len()).map(|index| format!("column_{index}")))?;
@@ -190,15 +202,22 @@ impl<'s> FlowBuilder<'s> {
     }
 
     fn materialized(&mut self, flow: Flow, fields: Vec<Field>, anew: bool) -> Result<Flow> {
+        let flow = self.with_rows_of_windows(flow)?;
         let compiler = Compiler::new(&flow.base, self.session.config_options())?;
         let mut columns = Vec::with_capacity(fields.len() + 1);
         for (expr, field) in flow.columns.iter().zip(&fields) {
             columns.push(compiler.cast(expr.clone(), field.data_type())?);
         }
         let base: SchemaRef = Arc::new(Schema::new(fields));
-        let event_time =
-            flow.event_time.as_ref().and_then(|time| flow.columns.iter().position(|column| column == time));
-        let event_time = event_time.map(|index| column(base.field(index).name()));
+        let kept = |expr: &Expr| {
+            let index = flow.columns.iter().position(|column| column == expr)?;
+            Some(column(base.field(index).name()))
+        };
+        let window = FlowWindow::of(&flow).and_then(|window| window.renamed(kept));
+        let event_time = flow.event_time.as_ref().and_then(|time| {
+            // A window's last millisecond is event time, too, where the rows' own time is gone.
+            kept(time).or_else(|| window.as_ref().and_then(|window| window.time.clone()))
+        });
         let same_columns = base.fields() == flow.base.fields()
             && columns.iter().zip(base.fields()).all(|(expr, field)| *expr == column(field.name()));
         // A node's hidden column is dropped where nobody asked for it.
@@ -206,7 +225,7 @@ impl<'s> FlowBuilder<'s> {
         let as_it_is = !anew && same_columns && given == base.fields().len() + usize::from(flow.row_watermark);
         let node = if as_it_is && flow.filter.is_none() { flow.node } else { self.calc(&flow, columns, &base)? };
         let columns = base.fields().iter().map(|field| column(field.name())).collect();
-        Ok(Flow { node, base, columns, filter: None, event_time, ..flow })
+        Ok(Flow { node, base, columns, filter: None, event_time, window, ..flow })
     }
 
     fn calc(&mut self, flow: &Flow, mut columns: Vec<Expr>, base: &SchemaRef) -> Result<NodeId> {

@@ -87,7 +87,18 @@ impl FlowBuilder<'_> {
         let kind = NodeKind::Keyed { inputs, operator };
         let node = self.graph.add(Node { id, description, schema: Arc::clone(&output), kind });
         let columns = logical_columns(&output, &join.schema);
-        Ok(Flow { node, base: output, row_watermark: false, columns, filter: None, changing, bounded, event_time })
+        Ok(Flow {
+            node,
+            base: output,
+            row_watermark: false,
+            columns,
+            filter: None,
+            changing,
+            bounded,
+            event_time,
+            window: None,
+            windows_to_come: None,
+        })
     }
 
     /// An input with its row's columns and the key's, as a node.

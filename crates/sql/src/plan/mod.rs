@@ -18,9 +18,12 @@ mod source;
 mod table;
 mod time_bounds;
 mod ttl;
-mod tumble;
 mod types;
 mod union;
+mod window;
+mod window_aggregate;
+mod window_function;
+mod window_table;
 
 pub(crate) use error::{planning_error, value_error};
 

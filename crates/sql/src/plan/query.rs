@@ -81,15 +81,13 @@ fn refuse_subqueries(plan: &LogicalPlan) -> Result<()> {
 
 /// Words that stand for something we do not support, its name, and what to do instead, where there is something.
 /// All of the words are reserved in Flink, too, so none can be a name without quotes.
-const UNSUPPORTED: [(&[&str], &str, Option<&str>); 16] = [
+const UNSUPPORTED: [(&[&str], &str, Option<&str>); 14] = [
     (&["LIMIT"], "LIMIT", Some(TAKE_FEWER)),
     (&["FETCH"], "FETCH", Some(TAKE_FEWER)),
     (&["OFFSET"], "OFFSET", Some(TAKE_FEWER)),
     (&["INTERSECT"], "INTERSECT", None),
     (&["EXCEPT"], "EXCEPT", None),
-    (&["HOP", "("], "HOP", Some(TUMBLE)),
-    (&["CUMULATE", "("], "CUMULATE", Some(TUMBLE)),
-    (&["SESSION", "("], "SESSION", Some(TUMBLE)),
+    (&["CUMULATE", "("], "CUMULATE", Some(OTHER_WINDOWS)),
     (&["MATCH_RECOGNIZE", "("], "MATCH_RECOGNIZE", None),
     (&["GROUPING", "SETS"], "GROUPING SETS", Some(ONE_GROUPING)),
     (&["ROLLUP", "("], "ROLLUP", Some(ONE_GROUPING)),
@@ -103,7 +101,7 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 16] = [
 const SORT_LATER: &str = "leave it out: rows that keep coming have no last order; sort what was written";
 const NUMBERED: &str = "ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) is supported where WHERE limits the number";
 const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
-const TUMBLE: &str = "TUMBLE is supported: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
+const OTHER_WINDOWS: &str = "TUMBLE, HOP and SESSION are: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
 const ONE_GROUPING: &str = "write an INSERT INTO of its own for each grouping";
 
 fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
@@ -122,7 +120,7 @@ fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {
         let refused = UNSUPPORTED.iter().find(|(expected, ..)| is(index, expected));
         let refused = refused.map(|(_, name, instead)| ((*name).to_owned(), *instead));
         let refused = match word.as_str() {
-            // The argument of TUMBLE of that name.
+            // The argument of TUMBLE and HOP of that name.
             "OFFSET" if words.get(index + 1).is_some_and(|(next, _)| next == "=>") => None,
             "OVER" if words.get(index + 1).is_some_and(|(next, _)| next == "(") => over(&words, index),
             "ORDER" if words.get(index + 1).is_some_and(|(next, _)| next == "BY") && !is_in_over(&words, index) => {

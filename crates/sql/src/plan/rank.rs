@@ -293,6 +293,8 @@ impl FlowBuilder<'_> {
             changing: true,
             bounded,
             event_time: None,
+            window: None,
+            windows_to_come: None,
         })
     }
 }

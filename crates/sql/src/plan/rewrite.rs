@@ -1,5 +1,6 @@
 //! What is rewritten in a query before DataFusion plans it.
 
+use crate::expression::{WindowKind, WindowPart};
 use datafusion_sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query,
     Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
@@ -8,56 +9,63 @@ use std::ops::ControlFlow;
 
 /// Rewrites a query. `by_position`: its columns are taken by position, so that two of them may have one name.
 pub(super) fn rewrite(query: &mut Query, by_position: bool) {
-    let _ = query.visit(&mut GroupByTumble);
+    let _ = query.visit(&mut GroupByWindow);
     let _ = query.visit(&mut FieldsOfElements);
     let _ = query.visit(&mut DistinctNames { by_position });
 }
 
-/// Turns the older `GROUP BY TUMBLE(ts, size)` into a grouping by everything that tells the window, so that the query may
-/// select `TUMBLE_START(ts, size)` and its sisters.
-struct GroupByTumble;
+/// Turns the older `GROUP BY TUMBLE(ts, size)`, `HOP(…)` or `SESSION(…)` into a grouping by everything that tells the window, so
+/// that the query may select `TUMBLE_START(ts, size)` and its sisters.
+struct GroupByWindow;
 
-impl VisitorMut for GroupByTumble {
+impl VisitorMut for GroupByWindow {
     type Break = ();
 
     fn pre_visit_query(&mut self, query: &mut Query) -> ControlFlow<()> {
         let SetExpr::Select(select) = query.body.as_mut() else { return ControlFlow::Continue(()) };
         let GroupByExpr::Expressions(groups, _) = &mut select.group_by else { return ControlFlow::Continue(()) };
-        let Some(index) = groups.iter().position(|group| tumble(group).is_some()) else {
-            return ControlFlow::Continue(());
-        };
-        let parts = ["tumble_start", "tumble_end", "tumble_rowtime"];
-        if let Some(call) = tumble(&groups[index]).cloned() {
-            groups.splice(index..=index, parts.map(|part| renamed(&call, part)));
+        let mut grouped = Vec::with_capacity(groups.len());
+        for group in groups.drain(..) {
+            match window(&group) {
+                Some((kind, call)) => {
+                    grouped.extend(WindowPart::ALL.map(|part| renamed(call, kind.function(part))));
+                }
+                None => grouped.push(group),
+            }
         }
+        *groups = grouped;
         ControlFlow::Continue(())
     }
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
+        let Expr::Function(function) = expr else { return ControlFlow::Continue(()) };
+        let name = function.name.to_string();
         // DataFusion compares calls by their text, so all of them are spelt alike.
-        if let Expr::Function(function) = expr
-            && let Some(part) = ["tumble_start", "tumble_end", "tumble_rowtime"]
-                .into_iter()
-                .find(|part| function.name.to_string().eq_ignore_ascii_case(part))
-        {
-            *expr = renamed(function, part);
+        if let Some((kind, part)) = WindowKind::of_function(&name) {
+            *expr = renamed(function, kind.function(part));
+        } else if is_processing_time_of_window(&name) {
+            let mut now = function.clone();
+            if let FunctionArguments::List(list) = &mut now.args {
+                list.args.clear();
+            }
+            *expr = renamed(&now, "proctime");
         }
         ControlFlow::Continue(())
     }
 }
 
-fn tumble(expr: &Expr) -> Option<&Function> {
-    match expr {
-        Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("TUMBLE") => match &function.args {
-            FunctionArguments::List(list) => {
-                let is_expr =
-                    |argument: &FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
-                list.args.iter().all(is_expr).then_some(function)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
+/// Whether a function is `TUMBLE_PROCTIME` or one of its sisters: processing time, whichever the window.
+fn is_processing_time_of_window(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name.strip_suffix("_PROCTIME").is_some_and(|kind| WindowKind::named(kind).is_some())
+}
+
+fn window(expr: &Expr) -> Option<(WindowKind, &Function)> {
+    let Expr::Function(function) = expr else { return None };
+    let kind = WindowKind::named(&function.name.to_string())?;
+    let FunctionArguments::List(list) = &function.args else { return None };
+    let is_expr = |argument: &FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(_)));
+    list.args.iter().all(is_expr).then_some((kind, function))
 }
 
 fn renamed(call: &Function, name: &str) -> Expr {

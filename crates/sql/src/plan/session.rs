@@ -1,7 +1,7 @@
 //! What DataFusion's planner asks us: tables, functions, types.
 
 use super::table::Table;
-use super::tumble::TumblePlanner;
+use super::window_function::{USAGE, WindowFunctionPlanner};
 use crate::expression::{Functions, ROW_NUMBER, row_number};
 use crate::nearest::{listed, nearest};
 use crate::script::{StateTtlHint, parse_type_text};
@@ -47,7 +47,7 @@ impl Session {
             hints: Vec::new(),
             functions: Functions::new(&options),
             options: Arc::new(options),
-            relation_planners: vec![Arc::new(TumblePlanner)],
+            relation_planners: vec![Arc::new(WindowFunctionPlanner)],
             types: Arc::new(SessionTypes { time_zone: time_zone.into() }),
         }
     }
@@ -138,7 +138,7 @@ impl ContextProvider for Session {
         _arguments: Vec<datafusion_expr::Expr>,
     ) -> Result<Arc<dyn TableSource>> {
         let error = Error::unsupported(format!("table function {name} is not supported"));
-        Err(external(error.hint("TUMBLE is: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))")))
+        Err(external(error.hint(USAGE)))
     }
 
     fn get_expr_planners(&self) -> &[Arc<dyn ExprPlanner>] {

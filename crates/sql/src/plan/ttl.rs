@@ -47,6 +47,10 @@ impl StateTtls {
             let (name, within) = match input {
                 LogicalPlan::Projection(projection) => (None, &*projection.input),
                 LogicalPlan::Filter(filter) => (None, &*filter.input),
+                LogicalPlan::Extension(extension) => match extension.node.inputs()[..] {
+                    [within] => (None, within),
+                    _ => return self.default,
+                },
                 LogicalPlan::SubqueryAlias(alias) => (Some(alias.alias.table()), &*alias.input),
                 LogicalPlan::TableScan(scan) => {
                     let hint = scanned(scan).ok().and_then(|table| self.hint(&table.name));

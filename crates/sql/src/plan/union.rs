@@ -43,6 +43,8 @@ impl FlowBuilder<'_> {
             changing: parts.iter().any(|part| part.changing),
             bounded: parts.iter().all(|part| part.bounded),
             event_time,
+            window: None,
+            windows_to_come: None,
         })
     }
 }

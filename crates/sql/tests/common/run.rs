@@ -7,6 +7,7 @@ use headpond_runtime::key::KeyEncoder;
 use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
 };
+use headpond_runtime::output::MAIN_PORT;
 use headpond_runtime::source::{ReaderContext, SplitReader, WatermarkStrategy};
 use headpond_runtime::{ChangeBatch, JobGraph, KeyedBatch, KeyedInput, NodeKind, Output, SourceNode};
 use headpond_state::backend::{KeyedBackendParams, RestoredState, StateBackend};
@@ -173,6 +174,21 @@ impl<'g> Run<'g> {
         self.operators.values().map(|open| open.state.usage().entries).sum()
     }
 
+    /// Hands rows of a keyed node's port on.
+    fn give_from_port(&mut self, from: usize, port: usize, batch: &ChangeBatch, now_ms: i64) -> Result<()> {
+        if port == MAIN_PORT {
+            return self.give(from, batch, now_ms);
+        }
+        let graph = self.graph;
+        let (from_id, _) = graph.nodes().nth(from).expect("a node");
+        for (index, (_, node)) in graph.nodes().enumerate() {
+            if matches!(node.kind, NodeKind::SideOutput { input, port: read } if input == from_id && read == port) {
+                self.give(index, batch, now_ms)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Hands rows on to all who read them.
     fn give(&mut self, from: usize, batch: &ChangeBatch, now_ms: i64) -> Result<()> {
         if batch.is_empty() {
@@ -190,6 +206,7 @@ impl<'g> Run<'g> {
                         }
                     }
                     NodeKind::Union { .. } => self.give(index, batch, now_ms)?,
+                    NodeKind::SideOutput { .. } => {}
                     NodeKind::Keyed { .. } => {
                         let open = self.operators.get_mut(&index).expect("an open operator");
                         let keys = open.encoders[input].encode(batch)?;
@@ -252,11 +269,11 @@ impl<'g> Run<'g> {
             };
             let (_, node) = self.graph.nodes().nth(index).expect("a node");
             let progress = progress.map_err(|error| error.with(Context::Operator, &node.id))?;
-            let batches: Vec<ChangeBatch> = output.drain().collect();
-            let rows = batches.iter().map(ChangeBatch::num_rows).sum();
+            let batches: Vec<(usize, ChangeBatch)> = output.drain_ports().collect();
+            let rows = batches.iter().map(|(_, batch)| batch.num_rows()).sum();
             self.rows_per_call_max = self.rows_per_call_max.max(rows);
-            for batch in &batches {
-                self.give(index, batch, processing_time_ms)?;
+            for (port, batch) in &batches {
+                self.give_from_port(index, *port, batch, processing_time_ms)?;
             }
             if progress == Progress::Done {
                 return Ok(());

@@ -104,6 +104,12 @@ impl Timers {
         backend.write(&mut self.batch)
     }
 
+    /// Adds the removal of a timer to a batch that the caller writes.
+    pub fn delete(&mut self, batch: &mut WriteBatch, context: KeyContext<'_>, time_ms: i64) {
+        self.locate(context, time_ms);
+        batch.delete(self.state, &self.key);
+    }
+
     /// Removes timers that have fired, together.
     pub fn remove_all(&mut self, backend: &mut dyn KeyedStateBackend, timers: &[DueTimer]) -> Result<()> {
         for timer in timers {

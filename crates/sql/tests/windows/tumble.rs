@@ -1,8 +1,6 @@
 //! Tumbling windows.
 
-mod common;
-
-use common::{Run, file, materialized, planned, run_json_in_batches};
+use crate::common::{Run, file, materialized, planned, run_json_in_batches};
 use headpond_runtime::operator::Counters;
 
 const TABLES: &str = "

@@ -1,0 +1,156 @@
+//! The older open sessions of keys with very many.
+//!
+//! They are kept one by one, in the order of their ends, so that no row rewrites a long list: `key group | key | end | start`, the value
+//! their accumulators. Such a session does not change where it is. A row that joins one takes it back into the key's value. Each has a
+//! timer of its own at its end; one whose session has been taken back fires for nothing.
+
+use super::super::fixed::read_groups;
+use super::open::{OpenSessions, Origin};
+use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::layout::AggregatePlan;
+use headpond_state::backend::{Entry, Flow, KeyBatch, ScanRange};
+use headpond_state::encoding::{window_namespace, window_of_namespace};
+use headpond_state::row::{Datum, RowCodec};
+use headpond_state::typed::{KeyContext, Timers};
+use headpond_state::{
+    AccessPattern, Context, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
+};
+
+/// The name of the state.
+pub(super) const OLDER_SESSIONS: &str = "older sessions";
+
+/// The bytes of an end and a start.
+const TIMES_LEN: usize = 16;
+
+/// Sessions kept one by one.
+#[derive(Debug)]
+pub(super) struct OlderSessions {
+    state: StateId,
+    codec: RowCodec,
+    row: Vec<Datum>,
+}
+
+/// A row that may touch older sessions: those of its key that end at `from_ms` or later and begin at `to_ms` or before.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    pub(super) key: u32,
+    pub(super) from_ms: i64,
+    pub(super) to_ms: i64,
+}
+
+impl OlderSessions {
+    /// Registers the state.
+    pub(super) fn register(plan: &AggregatePlan, backend: &mut dyn KeyedStateBackend) -> Result<Self> {
+        let codec = plan.codec();
+        let descriptor = StateDescriptor::new(OLDER_SESSIONS, StateKind::Aggregating, codec.codec_id())
+            .with_key_schema(plan.key_schema.to_string())
+            .with_value_schema(codec.schema().to_string())
+            .with_access(AccessPattern::Scan);
+        Ok(OlderSessions { state: backend.register(&descriptor)?, codec, row: Vec::new() })
+    }
+
+    /// The state.
+    pub(super) fn state(&self) -> StateId {
+        self.state
+    }
+
+    /// Adds the sessions that rows may touch. `keys` are the entry keys of the batch's keys.
+    pub(super) fn load(
+        &mut self,
+        mut wanted: Vec<Wanted>,
+        keys: &KeyBatch,
+        open: &mut OpenSessions,
+        accumulators: &mut Accumulators,
+        backend: &mut dyn KeyedStateBackend,
+    ) -> Result<()> {
+        wanted.sort_unstable_by_key(|wanted| (wanted.key, wanted.from_ms));
+        let mut starts = KeyBatch::new();
+        for wanted in &wanted {
+            starts.push_with(|out| {
+                out.extend_from_slice(keys.get(wanted.key as usize));
+                window_namespace(wanted.from_ms, i64::MIN, out);
+            });
+        }
+        let ranges = wanted
+            .iter()
+            .enumerate()
+            .map(|(index, wanted)| ScanRange::prefix(keys.get(wanted.key as usize)).at(starts.get(index)));
+        let ranges: Vec<ScanRange<'_>> = ranges.collect();
+        // Ranges ascend, so those of one key overlap only where the ones before have been.
+        let mut last: Option<(u32, i64)> = None;
+        let mut result = Ok(());
+        let OlderSessions { codec, row, .. } = self;
+        backend.scan_many(self.state, &ranges, &mut |index, entry| {
+            let Wanted { key, to_ms, .. } = wanted[index];
+            let mut visit = |entry: Entry<'_>| {
+                let (end_ms, start_ms) = times_of(entry.key)?;
+                if start_ms > to_ms {
+                    return Ok(Flow::Stop);
+                }
+                if last.is_some_and(|(of, until_ms)| of == key && end_ms <= until_ms) {
+                    return Ok(Flow::Continue);
+                }
+                last = Some((key, end_ms));
+                row.clear();
+                codec.decode(entry.value, row)?;
+                accumulators.push_stored(row)?;
+                open.push(key, start_ms, end_ms, Origin::Older { end_ms, start_ms });
+                Ok(Flow::Continue)
+            };
+            match visit(entry) {
+                Ok(flow) if result.is_ok() => flow,
+                Ok(_) => Flow::Stop,
+                Err(error) => {
+                    result = Err(error);
+                    Flow::Stop
+                }
+            }
+        })?;
+        result.map_err(|error: headpond_state::Error| error.with(Context::State, OLDER_SESSIONS))
+    }
+
+    /// Adds the keeping of a session to a batch, with its timer. `key` is its key's entry key.
+    pub(super) fn put(
+        &mut self,
+        key: &[u8],
+        (start_ms, end_ms): (i64, i64),
+        accumulators: (&Accumulators, usize),
+        max_parallelism: MaxParallelism,
+        timers: &mut Timers,
+        writes: &mut WriteBatch,
+    ) -> Result<()> {
+        let mut entry = key.to_vec();
+        window_namespace(end_ms, start_ms, &mut entry);
+        accumulators.0.store(accumulators.1, &mut self.row);
+        let mut result = Ok(());
+        writes.put_with(self.state, &entry, |out| result = self.codec.encode(&self.row, out));
+        let (key, namespace) = (&key[max_parallelism.prefix_len()..], &entry[key.len()..]);
+        let key_group = max_parallelism.key_group_of_entry(&entry);
+        timers.put(writes, KeyContext { key_group, key, namespace, row_ms: None }, end_ms);
+        result.map_err(|error| error.with(Context::State, OLDER_SESSIONS))
+    }
+
+    /// Adds the removal of a session to a batch.
+    pub(super) fn delete(&self, key: &[u8], end_ms: i64, start_ms: i64, writes: &mut WriteBatch) {
+        let mut entry = key.to_vec();
+        window_namespace(end_ms, start_ms, &mut entry);
+        writes.delete(self.state, &entry);
+    }
+
+    /// Reads sessions by their entry keys and gives the accumulators of those that are there.
+    pub(super) fn read(
+        &mut self,
+        keys: &KeyBatch,
+        backend: &mut dyn KeyedStateBackend,
+        mut take: impl FnMut(usize, &[Datum]) -> Result<()>,
+    ) -> Result<()> {
+        read_groups(backend, self.state, keys, &self.codec, &mut self.row, |index, stored| {
+            stored.map_or(Ok(()), |stored| take(index, stored))
+        })
+    }
+}
+
+/// The end and the start at the end of an entry's key.
+pub(super) fn times_of(key: &[u8]) -> Result<(i64, i64)> {
+    window_of_namespace(&key[key.len().saturating_sub(TIMES_LEN)..])
+}

@@ -1,0 +1,13 @@
+//! Windows: tumbling, hopping, sessions; windows over windows; late rows; processing time.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod cascades;
+mod hop;
+mod input;
+mod processing_time;
+mod refused;
+mod session;
+mod syntax;
+mod tumble;
