@@ -2,6 +2,7 @@
 
 use super::clock::clock_functions;
 use super::date_format::date_format;
+use super::to_timestamp_ltz::to_timestamp_ltz;
 use super::window::window_functions;
 use datafusion_common::config::ConfigOptions;
 use datafusion_expr::planner::ExprPlanner;
@@ -37,6 +38,7 @@ impl Functions {
             register(&mut scalar, function);
         }
         register(&mut scalar, date_format());
+        register(&mut scalar, to_timestamp_ltz(options));
         for function in window_functions() {
             register(&mut scalar, function);
         }

@@ -9,6 +9,7 @@ mod date_format;
 mod functions;
 mod project;
 mod row_number;
+mod to_timestamp_ltz;
 mod watermark;
 mod window;
 
