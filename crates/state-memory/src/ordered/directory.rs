@@ -75,6 +75,12 @@ impl Leaves {
         }
         let head = head_u64(first, common);
         self.places.insert(index, Place { head, leaf: Arc::new(leaf) });
+        if let [lowest, _, ..] = &mut self.places[..]
+            && index == 1
+        {
+            // The first leaf has taken lower keys than the one it got its place for, and higher ones may go on in the new leaf.
+            lowest.head = clamped_head(lowest.leaf.key(0), &self.common);
+        }
         if common < self.common.len() {
             self.common.truncate(common);
             let common = &self.common;
