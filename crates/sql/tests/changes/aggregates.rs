@@ -291,3 +291,21 @@ fn distinct_rows_are_given_once() {
         assert_eq!(changes, ["+I 1 | 2", "+I 1 | NULL", "+I 2 | 2"], "only new rows, in batches of {rows}");
     }
 }
+
+#[test]
+fn a_group_that_has_expired_begins_anew_with_what_comes() {
+    let (_dir, path) = super::file("{\"k\":1,\"v\":1}\n");
+    let sql = format!(
+        "{} INSERT INTO out SELECT /*+ STATE_TTL('x' = '1 s') */ g, SUM(m), COUNT(DISTINCT m) FROM
+            (SELECT k, 7 AS g, MAX(v) AS m FROM t GROUP BY k) AS x GROUP BY g;",
+        tables("k BIGINT, v BIGINT", "g BIGINT, s BIGINT, n BIGINT")
+    );
+    let job = super::planned(&sql.replace("{path}", &path)).expect("the job is right");
+    let mut run = super::Run::new(&job.graph).expect("the job opens");
+    run.all(8, 0).expect("the job runs");
+    std::fs::write(&path, "{\"k\":1,\"v\":2}\n").expect("the file is written");
+    run.all(8, 2000).expect("the job runs");
+    // The row that is taken back is not there any more; the one that replaces it is.
+    assert_eq!(run.output, ["+I 7 | 1 | 1", "+I 7 | 2 | 1"]);
+    assert_eq!(run.counters.get("rows taken back without state"), 1);
+}
