@@ -132,6 +132,10 @@ impl GroupAggregate {
         let changes = &batch.changes;
         self.grouping.group(changes.num_rows(), |row| batch.keys.get(row), self.sorted);
         self.load(&mut *cx.state, cx.processing_time_ms)?;
+        if let Some(kept) = self.without_lost(batch) {
+            cx.counters.add(WITHOUT_STATE, (changes.num_rows() - kept.len()) as u64);
+            return self.fold(&KeyedBatch { changes: changes.take(&kept)?, keys: batch.keys.take(&kept) }, cx);
+        }
         let before = results(&self.plan, &self.accumulators)?;
         let signs = signs(changes);
         let (groups, signs) = (self.grouping.groups(), signs.as_deref());
@@ -216,6 +220,24 @@ impl GroupAggregate {
         result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
         self.accumulators.begin(now_ms);
         Ok(())
+    }
+
+    /// The rows without those that are taken back from groups without state before any have come; `None`: there are none of them. What
+    /// comes after them begins the group anew.
+    fn without_lost(&self, batch: &KeyedBatch) -> Option<UInt32Array> {
+        batch.changes.kinds()?;
+        let mut rows = self.accumulators.rows.clone();
+        let mut kept = Vec::with_capacity(batch.changes.num_rows());
+        for (row, group) in self.grouping.groups().iter().enumerate() {
+            let group = *group as usize;
+            let is_retraction = batch.changes.kind(row).is_retraction();
+            if is_retraction && !self.accumulators.existed[group] && rows[group] == 0 {
+                continue;
+            }
+            rows[group] += if is_retraction { -1 } else { 1 };
+            kept.push(row as u32);
+        }
+        (kept.len() < batch.changes.num_rows()).then(|| kept.into())
     }
 
     /// The rows taken back from groups that had none.

@@ -212,16 +212,7 @@ impl ValueSets {
     ) -> Result<Counts> {
         let filters = &self.sets[index].spec.filters;
         let width = filters.len();
-        let mut changes = vec![0i64; self.entries.len() * width];
-        for (at, filter) in filters.iter().enumerate() {
-            let counted = selection(batch.changes, None, *filter);
-            for (row, entry) in rows.iter().zip(self.entries.groups()) {
-                if counted.as_ref().is_none_or(|counted| counted.value(*row as usize)) {
-                    changes[*entry as usize * width + at] += batch.signs.map_or(1, |signs| signs[*row as usize]);
-                }
-            }
-        }
-        let mut counts = Counts { before: vec![0; changes.len()], after: Vec::with_capacity(changes.len()) };
+        let mut counts = Counts { before: vec![0; self.entries.len() * width], after: Vec::new() };
         let mut result = Ok(());
         let (before, has_ttl) = (&mut counts.before, self.ttl.is_some());
         state.read_many(self.state, self.entries.keys(), &mut |entry, stored| {
@@ -233,10 +224,21 @@ impl ValueSets {
             }
         })?;
         result?;
-        for (before, change) in counts.before.iter().zip(changes) {
-            // What was never counted cannot be taken back.
-            let after = before.saturating_add_signed(change);
-            counts.after.push(if self.retracts { after } else { after.min(1) });
+        counts.after = counts.before.clone();
+        for (at, filter) in filters.iter().enumerate() {
+            let counted = selection(batch.changes, None, *filter);
+            for (row, entry) in rows.iter().zip(self.entries.groups()) {
+                if counted.as_ref().is_some_and(|counted| !counted.value(*row as usize)) {
+                    continue;
+                }
+                let count = &mut counts.after[*entry as usize * width + at];
+                // What was never counted cannot be taken back.
+                *count = match batch.signs {
+                    Some(signs) => count.saturating_add_signed(signs[*row as usize]),
+                    None if self.retracts => count.saturating_add(1),
+                    None => 1,
+                };
+            }
         }
         Ok(counts)
     }

@@ -4,6 +4,7 @@
 mod common;
 
 mod aggregates;
+mod expiry;
 mod first_rows;
 mod mini_batches;
 mod nexmark;
