@@ -4,7 +4,7 @@
 //! from the state in pieces and fire one after another, in the order of their times within a key group. While they fire,
 //! those taken are in memory; a call may remove one of them, or set another that belongs between them.
 
-use headpond_state::encoding::KeySchema;
+use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
 use headpond_state::ttl::TimeDomain;
 use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
 use headpond_state::{KeyGroup, KeyedStateBackend, Result};
@@ -113,6 +113,15 @@ impl FunctionTimers {
         }
     }
 
+    /// The keys of the timers that are about to fire, if they have been taken from the state since the last call.
+    pub(super) fn newly_taken(&mut self) -> Option<impl Iterator<Item = KeyContext<'_>>> {
+        let domains = [&mut self.event_time, &mut self.processing_time];
+        let mut firing = domains.into_iter().filter_map(|domain| domain.firing.as_mut());
+        let firing = firing.find(|firing| firing.newly_taken)?;
+        firing.newly_taken = false;
+        Some(firing.taken.iter().map(Place::context))
+    }
+
     /// When the earliest timer by processing time is due, or earlier.
     pub(super) fn wake_at_ms(&self) -> Option<i64> {
         self.processing_time.earliest_ms
@@ -139,6 +148,7 @@ struct Firing {
     /// What was taken from the state ends here; `None`: all that is due was taken.
     taken_to: Option<Place>,
     cursor: TimerCursor,
+    newly_taken: bool,
 }
 
 /// A timer, in the order in which timers fire.
@@ -152,6 +162,10 @@ struct Place {
 impl Place {
     fn of(context: KeyContext<'_>, time_ms: i64) -> Self {
         Place { key_group: context.key_group, time_ms, key: context.key.to_vec() }
+    }
+
+    fn context(&self) -> KeyContext<'_> {
+        KeyContext { key_group: self.key_group, key: &self.key, namespace: NO_NAMESPACE, row_ms: None }
     }
 }
 
@@ -208,7 +222,7 @@ impl DomainTimers {
         if due {
             let nothing = Place { key_group: KeyGroup(0), time_ms: i64::MIN, key: Vec::new() };
             let (taken, cursor) = (BTreeSet::new(), TimerCursor::default());
-            self.firing = Some(Firing { until_ms, taken, taken_to: Some(nothing), cursor });
+            self.firing = Some(Firing { until_ms, taken, taken_to: Some(nothing), cursor, newly_taken: false });
         }
         due
     }
@@ -221,6 +235,7 @@ impl DomainTimers {
             let more = timers.due(backend, firing.until_ms, TIMERS_AT_ONCE, &mut firing.cursor, &mut due)?;
             timers.remove_all(backend, &due)?;
             firing.taken_to = due.last().filter(|_| more).map(|timer| Place::of(timer.context(), timer.time_ms));
+            firing.newly_taken = true;
             firing.taken.extend(due.iter().map(|timer| Place::of(timer.context(), timer.time_ms)));
         }
         if let Some(Place { key_group, time_ms, key }) = firing.taken.pop_first() {
