@@ -342,6 +342,9 @@ fn every_kind_of_state_survives_a_failure() {
     program(&env, Integers::below(3000).failing(1234, &sink));
     env.execute("states").expect_err("a failure is planted");
     let env = checkpointed(dir.path(), 1);
+    // One that likes batches: what the function reads and writes is held for a while.
+    let capabilities = Capabilities { prefers_sorted_batches: true, ..HashMapStateBackend::new().capabilities() };
+    env.set_state_backend(Claims { backend: HashMapStateBackend::new(), capabilities });
     program(&env, Integers::below(3000));
     assert!(env.execute("states").expect("the job runs").restored_from.is_some());
     let (found, expected) = (sorted(&sink), every_state(3000));
@@ -420,11 +423,11 @@ fn a_function_that_gives_very_much_is_interrupted_and_goes_on() {
     assert_eq!(*counts, (0..100).map(|n| (n, 1000)).collect());
 }
 
-/// The backend in memory, under another's word about its checkpoints.
+/// The backend in memory, under another's word about what it can do.
 #[derive(Debug)]
 struct Claims {
     backend: HashMapStateBackend,
-    incremental: bool,
+    capabilities: Capabilities,
 }
 
 impl fmt::Display for Claims {
@@ -435,7 +438,7 @@ impl fmt::Display for Claims {
 
 impl StateBackend for Claims {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { incremental_checkpoints: self.incremental, ..self.backend.capabilities() }
+        self.capabilities
     }
     fn open_keyed(
         &self,
@@ -451,7 +454,9 @@ fn the_backend_decides_whether_checkpoints_are_incremental() {
     for (incremental, shown) in [(true, "incremental, "), (false, "full")] {
         let dir = tempfile::tempdir().expect("a directory");
         let env = checkpointed(dir.path(), 1);
-        env.set_state_backend(Claims { backend: HashMapStateBackend::new(), incremental });
+        let backend = HashMapStateBackend::new();
+        let capabilities = Capabilities { incremental_checkpoints: incremental, ..backend.capabilities() };
+        env.set_state_backend(Claims { backend, capabilities });
         let sink = CollectSink::new();
         env.from_collection(0..100_i64).key_by(|n| n % 7).process(Totals { ttl: None }).sink_to(sink);
         env.execute("totals").expect("the job runs");

@@ -99,6 +99,7 @@ mod stamp;
 pub mod state;
 mod timers;
 mod watermarks;
+mod write_behind;
 
 pub use collect::CollectSink;
 pub use data_stream::{DataStream, DataStreamSink};

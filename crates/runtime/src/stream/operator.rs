@@ -5,16 +5,21 @@ use super::record::{read, records};
 use super::side_output::{SideOutputs, SideTags};
 use super::stamp::Stamps;
 use super::timers::FunctionTimers;
+use super::write_behind::WriteBehind;
 use crate::key::KeyedBatch;
 use crate::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::Result;
-use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
+use headpond_state::encoding::{EntryKeys, KeySchema, NO_NAMESPACE};
 use headpond_state::ttl::TimeDomain;
-use headpond_state::typed::KeyContext;
+use headpond_state::typed::{DueTimer, KeyContext};
+use headpond_state::{MaxParallelism, Result};
 use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
+use std::mem::take;
 use std::sync::Arc;
+
+/// The most records whose state is read and written together.
+const RECORDS_TOGETHER_MAX: usize = 65_536;
 
 /// Opens a function on every worker.
 pub(super) struct ProcessOperatorFactory<F> {
@@ -48,6 +53,8 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
             function: self.function.clone(),
             states,
             timers: FunctionTimers::open(setup.state, &key_schema)?,
+            held: WriteBehind::new(setup.capabilities.prefers_sorted_batches),
+            records_together: RECORDS_TOGETHER_MAX,
             collector: Collector::new(),
             sides: self.side_tags.open(),
             interrupted: None,
@@ -60,6 +67,9 @@ struct ProcessOperator<F: KeyedProcessFunction> {
     function: Arc<F>,
     states: F::States,
     timers: FunctionTimers,
+    held: WriteBehind,
+    /// The records whose state is read and written together.
+    records_together: usize,
     collector: Collector<F::Out>,
     sides: SideOutputs,
     interrupted: Option<Interrupted>,
@@ -83,14 +93,41 @@ impl<F: KeyedProcessFunction> fmt::Debug for ProcessOperator<F> {
 impl<F: KeyedProcessFunction> ProcessOperator<F> {
     /// Processes rows until the output is full; then gives the row to go on with.
     fn run(&mut self, batch: &KeyedBatch, first: usize, cx: &mut OperatorContext<'_>) -> Result<Option<usize>> {
+        let rows = batch.changes.num_rows();
+        let mut begin = first;
+        while begin < rows {
+            let end = rows.min(begin + self.records_together);
+            self.held.begin_batch(cx.state, (begin..end).map(|row| batch.keys.get(row)))?;
+            let next = self.run_together(batch, begin, end, cx)?;
+            let done = next.unwrap_or(end) - begin;
+            self.held.end_batch(cx.state, done)?;
+            // Where a full output interrupts, little is read ahead that would have to be read again.
+            self.records_together = (done * 2).clamp(1, RECORDS_TOGETHER_MAX);
+            if next.is_some() {
+                return Ok(next);
+            }
+            begin = end;
+        }
+        self.flush(cx)?;
+        Ok(None)
+    }
+
+    fn run_together(
+        &mut self,
+        batch: &KeyedBatch,
+        begin: usize,
+        end: usize,
+        cx: &mut OperatorContext<'_>,
+    ) -> Result<Option<usize>> {
         let rows = batch.changes.rows();
         let (records, stamps) = (records(rows)?, Stamps::of(rows));
         let group_len = batch.keys.max_parallelism().prefix_len();
-        for row in first..rows.num_rows() {
+        for row in begin..end {
             let stamp = stamps.at(row);
+            let record_key = batch.keys.get(row);
             let key = KeyContext {
                 key_group: batch.keys.key_group(row),
-                key: &batch.keys.get(row)[group_len..],
+                key: &record_key[group_len..],
                 namespace: NO_NAMESPACE,
                 row_ms: stamp.timestamp_ms,
             };
@@ -101,49 +138,69 @@ impl<F: KeyedProcessFunction> ProcessOperator<F> {
                 timer: None,
             };
             let value = read(records.value(row))?;
-            self.call(key, moment, cx, |function, states, ctx, out| function.process_element(states, value, ctx, out))?;
+            self.call((key, record_key), moment, cx, |function, states, ctx, out| {
+                function.process_element(states, value, ctx, out)
+            })?;
             if self.passes_on(cx)? {
                 return Ok(Some(row + 1));
             }
         }
-        self.flush(cx)?;
         Ok(None)
     }
 
     /// Fires timers that are due until the output is full; then gives true.
     fn fire(&mut self, cx: &mut OperatorContext<'_>) -> Result<bool> {
-        let (event_time_ms, processing_time_ms) = (cx.event_time_ms, cx.processing_time_ms);
-        while let Some((domain, timer)) =
-            self.timers.next_due(cx.state, event_time_ms, processing_time_ms, cx.end_of_input)?
-        {
+        let mut fired = 0;
+        let full = loop {
+            let Some((domain, timer)) = self.next_due(cx, &mut fired)? else { break false };
             let row_ms = (domain == TimeDomain::EventTime).then_some(timer.time_ms);
             let moment = Moment {
                 timestamp_ms: Some(timer.time_ms),
-                watermark_ms: event_time_ms,
-                processing_time_ms,
+                watermark_ms: cx.event_time_ms,
+                processing_time_ms: cx.processing_time_ms,
                 timer: Some(domain),
             };
             let key = KeyContext { row_ms, ..timer.context() };
-            self.call(key, moment, cx, |function, states, ctx, out| {
+            let entry_key = entry_key(key, cx.state.max_parallelism());
+            self.call((key, &entry_key), moment, cx, |function, states, ctx, out| {
                 function.on_timer(states, timer.time_ms, ctx, out)
             })?;
+            fired += 1;
             if self.passes_on(cx)? {
-                return Ok(true);
+                break true;
             }
-        }
+        };
+        self.held.end_batch(cx.state, fired)?;
         self.flush(cx)?;
-        Ok(false)
+        Ok(full)
     }
 
+    /// The next timer to fire. Those that are taken from the state together are a batch; `fired` counts those of the last one.
+    fn next_due(&mut self, cx: &mut OperatorContext<'_>, fired: &mut usize) -> Result<Option<(TimeDomain, DueTimer)>> {
+        let mut state = self.held.over(cx.state, &[]);
+        let due = self.timers.next_due(&mut state, cx.event_time_ms, cx.processing_time_ms, cx.end_of_input)?;
+        if let Some((_, timer)) = &due
+            && let Some(taken) = self.timers.newly_taken()
+        {
+            self.held.end_batch(cx.state, take(fired))?;
+            let max_parallelism = cx.state.max_parallelism();
+            let keys: Vec<_> = taken.chain([timer.context()]).map(|key| entry_key(key, max_parallelism)).collect();
+            self.held.begin_batch(cx.state, keys.iter().map(Vec::as_slice))?;
+        }
+        Ok(due)
+    }
+
+    /// Calls the function on behalf of a key, which is given without and with its key group.
     fn call(
         &mut self,
-        key: KeyContext<'_>,
+        (key, entry_key): (KeyContext<'_>, &[u8]),
         moment: Moment,
         cx: &mut OperatorContext<'_>,
         call: impl FnOnce(&F, &mut F::States, &mut Context<'_, F::Key>, &mut Collector<F::Out>) -> Result<()>,
     ) -> Result<()> {
+        let mut state = self.held.over(cx.state, entry_key);
         let mut ctx = Context {
-            backend: &mut *cx.state,
+            backend: &mut state,
             key,
             moment,
             timers: &mut self.timers,
@@ -173,6 +230,13 @@ impl<F: KeyedProcessFunction> ProcessOperator<F> {
     fn progress(&self) -> Progress {
         if self.interrupted.is_some() { Progress::More } else { Progress::Done }
     }
+}
+
+/// The key of an entry without namespace and user key.
+fn entry_key(key: KeyContext<'_>, max_parallelism: MaxParallelism) -> Vec<u8> {
+    let mut entry = Vec::with_capacity(max_parallelism.prefix_len() + key.key.len());
+    EntryKeys::new(max_parallelism).entry(key.key_group, key.key, NO_NAMESPACE, &mut entry);
+    entry
 }
 
 impl<F: KeyedProcessFunction> KeyedOperator for ProcessOperator<F> {

@@ -4,11 +4,11 @@
 //! from the state in pieces and fire one after another, in the order of their times within a key group. While they fire,
 //! those taken are in memory; a call may remove one of them, or set another that belongs between them.
 
-use headpond_state::encoding::KeySchema;
+use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
 use headpond_state::ttl::TimeDomain;
-use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
+use headpond_state::typed::{DueTimer, KeyContext, Left, TimerCursor, Timers};
 use headpond_state::{KeyGroup, KeyedStateBackend, Result};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Timers that are taken from the state at once; few in tests, so that these reach every edge.
 const TIMERS_AT_ONCE: usize = if cfg!(test) { 3 } else { 4096 };
@@ -80,7 +80,7 @@ impl FunctionTimers {
         let restored = backend.unregistered();
         for domain in [&mut timers.event_time, &mut timers.processing_time] {
             if restored.iter().any(|descriptor| descriptor.name == domain.name) {
-                domain.earliest_ms = domain.registered(backend, &timers.key_schema)?.earliest(backend)?;
+                domain.take_up(backend, &timers.key_schema)?;
             }
         }
         Ok(timers)
@@ -113,6 +113,15 @@ impl FunctionTimers {
         }
     }
 
+    /// The keys of the timers that are about to fire, if they have been taken from the state since the last call.
+    pub(super) fn newly_taken(&mut self) -> Option<impl Iterator<Item = KeyContext<'_>>> {
+        let domains = [&mut self.event_time, &mut self.processing_time];
+        let mut firing = domains.into_iter().filter_map(|domain| domain.firing.as_mut());
+        let firing = firing.find(|firing| firing.newly_taken)?;
+        firing.newly_taken = false;
+        Some(firing.taken.iter().map(Place::context))
+    }
+
     /// When the earliest timer by processing time is due, or earlier.
     pub(super) fn wake_at_ms(&self) -> Option<i64> {
         self.processing_time.earliest_ms
@@ -123,7 +132,9 @@ impl FunctionTimers {
 struct DomainTimers {
     name: &'static str,
     timers: Option<Timers>,
-    /// No timer is earlier; `None`: there is none.
+    /// By key group that has timers: a time before which it has none.
+    not_before_ms: BTreeMap<KeyGroup, i64>,
+    /// The least of them.
     earliest_ms: Option<i64>,
     /// A timer beyond this time is not set: it could not fire.
     set_until_ms: i64,
@@ -134,11 +145,15 @@ struct DomainTimers {
 #[derive(Debug)]
 struct Firing {
     until_ms: i64,
+    /// The key groups that may have such, those done left out.
+    groups: VecDeque<KeyGroup>,
+    /// Where the first of them goes on.
+    cursor: TimerCursor,
     /// Those that were taken from the state.
     taken: BTreeSet<Place>,
-    /// What was taken from the state ends here; `None`: all that is due was taken.
+    newly_taken: bool,
+    /// The last that was taken from the state; `None`: all that are due were.
     taken_to: Option<Place>,
-    cursor: TimerCursor,
 }
 
 /// A timer, in the order in which timers fire.
@@ -153,11 +168,27 @@ impl Place {
     fn of(context: KeyContext<'_>, time_ms: i64) -> Self {
         Place { key_group: context.key_group, time_ms, key: context.key.to_vec() }
     }
+
+    fn context(&self) -> KeyContext<'_> {
+        KeyContext { key_group: self.key_group, key: &self.key, namespace: NO_NAMESPACE, row_ms: None }
+    }
 }
 
 impl DomainTimers {
     fn new(name: &'static str) -> Self {
-        DomainTimers { name, timers: None, earliest_ms: None, set_until_ms: i64::MAX, firing: None }
+        let not_before_ms = BTreeMap::new();
+        DomainTimers { name, timers: None, not_before_ms, earliest_ms: None, set_until_ms: i64::MAX, firing: None }
+    }
+
+    /// Finds the timers that a restore brought.
+    fn take_up(&mut self, backend: &mut dyn KeyedStateBackend, key_schema: &str) -> Result<()> {
+        for group in backend.key_groups().iter() {
+            if let Some(first_ms) = self.registered(backend, key_schema)?.earliest_in(backend, group)? {
+                self.not_before_ms.insert(group, first_ms);
+            }
+        }
+        self.earliest_ms = self.not_before_ms.values().copied().min();
+        Ok(())
     }
 
     fn registered(&mut self, backend: &mut dyn KeyedStateBackend, key_schema: &str) -> Result<&mut Timers> {
@@ -186,6 +217,8 @@ impl DomainTimers {
             }
         }
         self.registered(backend, key_schema)?.set(backend, context, time_ms)?;
+        let of_group = self.not_before_ms.entry(context.key_group).or_insert(time_ms);
+        *of_group = time_ms.min(*of_group);
         self.earliest_ms = Some(self.earliest_ms.map_or(time_ms, |earliest_ms| earliest_ms.min(time_ms)));
         Ok(())
     }
@@ -206,29 +239,59 @@ impl DomainTimers {
     fn begins_to_fire(&mut self, until_ms: i64) -> bool {
         let due = self.earliest_ms.is_some_and(|earliest_ms| earliest_ms <= until_ms);
         if due {
-            let nothing = Place { key_group: KeyGroup(0), time_ms: i64::MIN, key: Vec::new() };
-            let (taken, cursor) = (BTreeSet::new(), TimerCursor::default());
-            self.firing = Some(Firing { until_ms, taken, taken_to: Some(nothing), cursor });
+            let groups = self.not_before_ms.iter().filter(|(_, time_ms)| **time_ms <= until_ms);
+            self.firing = Some(Firing {
+                until_ms,
+                groups: groups.map(|(group, _)| *group).collect(),
+                cursor: TimerCursor::default(),
+                taken: BTreeSet::new(),
+                newly_taken: false,
+                taken_to: None,
+            });
         }
         due
     }
 
     /// The next timer; `None` when none is due any more, which ends the firing.
     fn next(&mut self, backend: &mut dyn KeyedStateBackend) -> Result<Option<DueTimer>> {
-        let (Some(timers), Some(firing)) = (&mut self.timers, &mut self.firing) else { return Ok(None) };
-        if firing.taken.is_empty() && firing.taken_to.is_some() {
-            let mut due = Vec::new();
-            let more = timers.due(backend, firing.until_ms, TIMERS_AT_ONCE, &mut firing.cursor, &mut due)?;
-            timers.remove_all(backend, &due)?;
-            firing.taken_to = due.last().filter(|_| more).map(|timer| Place::of(timer.context(), timer.time_ms));
-            firing.taken.extend(due.iter().map(|timer| Place::of(timer.context(), timer.time_ms)));
+        if self.firing.as_ref().is_some_and(|firing| firing.taken.is_empty() && !firing.groups.is_empty()) {
+            self.take_due(backend)?;
         }
-        if let Some(Place { key_group, time_ms, key }) = firing.taken.pop_first() {
+        if let Some(Place { key_group, time_ms, key }) =
+            self.firing.as_mut().and_then(|firing| firing.taken.pop_first())
+        {
             return Ok(Some(DueTimer { time_ms, key_group, key, namespace: Vec::new() }));
         }
         self.firing = None;
-        self.earliest_ms = timers.earliest(backend)?;
+        self.earliest_ms = self.not_before_ms.values().copied().min();
         Ok(None)
+    }
+
+    /// Takes timers that are due from the state.
+    fn take_due(&mut self, backend: &mut dyn KeyedStateBackend) -> Result<()> {
+        let (Some(timers), Some(firing)) = (&mut self.timers, &mut self.firing) else { return Ok(()) };
+        let mut due = Vec::new();
+        while let Some(&group) = firing.groups.front()
+            && due.len() < TIMERS_AT_ONCE
+        {
+            let limit = TIMERS_AT_ONCE - due.len();
+            match timers.due_in(backend, group, firing.until_ms, limit, &mut firing.cursor, &mut due)? {
+                Left::More => break,
+                Left::Next(next_ms) => {
+                    firing.groups.pop_front();
+                    match next_ms {
+                        Some(next_ms) => self.not_before_ms.insert(group, next_ms),
+                        None => self.not_before_ms.remove(&group),
+                    };
+                }
+            }
+        }
+        timers.remove_all(backend, &due)?;
+        let last = due.last().filter(|_| !firing.groups.is_empty());
+        firing.taken_to = last.map(|timer| Place::of(timer.context(), timer.time_ms));
+        firing.taken.extend(due.iter().map(|timer| Place::of(timer.context(), timer.time_ms)));
+        firing.newly_taken = true;
+        Ok(())
     }
 }
 

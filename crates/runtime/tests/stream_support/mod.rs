@@ -4,8 +4,10 @@
 use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::stream::*;
 use headpond_runtime::{Ending, Error, JobOptions, Result};
+use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend};
 use headpond_state_memory::HashMapStateBackend;
 use serde_json::Value;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -77,9 +79,36 @@ impl<T: Record + Clone + Sync> RecordReader<T> for ScriptReader<T> {
     }
 }
 
+/// The backend in memory, saying that it likes batches: what functions read and write is then held for a while.
+#[derive(Debug)]
+struct LikesBatches(HashMapStateBackend);
+
+impl fmt::Display for LikesBatches {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl StateBackend for LikesBatches {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { prefers_sorted_batches: true, ..self.0.capabilities() }
+    }
+    fn open_keyed(
+        &self,
+        params: KeyedBackendParams,
+        restore: &[RestoredState<'_>],
+    ) -> Result<Box<dyn KeyedStateBackend>> {
+        self.0.open_keyed(params, restore)
+    }
+}
+
+/// An environment; with serialized channels, also with a backend that likes batches.
 pub fn environment(parallelism: usize, serialized_channels: bool) -> StreamExecutionEnvironment {
     let env = StreamExecutionEnvironment::get_execution_environment();
     env.set_state_backend(HashMapStateBackend::new()).set_parallelism(parallelism);
+    if serialized_channels {
+        env.set_state_backend(LikesBatches(HashMapStateBackend::new()));
+    }
     env.configure(move |options| options.serialized_channels = serialized_channels);
     env
 }

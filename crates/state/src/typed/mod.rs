@@ -52,6 +52,6 @@ pub use context::KeyContext;
 pub use list::ListState;
 pub use map::MapState;
 pub use reducing::ReducingState;
-pub use timer::{DueTimer, TimerCursor, Timers};
+pub use timer::{DueTimer, Left, TimerCursor, Timers};
 pub use timer_service::TimerService;
 pub use value::ValueState;

@@ -54,6 +54,15 @@ pub struct TimerCursor {
     after: Vec<u8>,
 }
 
+/// What [`Timers::due_in`] leaves in a key group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Left {
+    /// There may be more that are due: call again with the same cursor.
+    More,
+    /// Nothing that is due; the first timer that is not, if there is one, is at this time, in milliseconds.
+    Next(Option<i64>),
+}
+
 impl Timers {
     /// The declaration of such a state; add the key schema to it.
     pub fn descriptor(name: &str) -> StateDescriptor {
@@ -146,69 +155,67 @@ impl Timers {
             if due.len() >= full {
                 return Ok(true);
             }
-            self.due_in_group(backend, group, now_ms, full, cursor, due)?;
+            self.due_in(backend, group, now_ms, full - due.len(), cursor, due)?;
         }
         Ok(due.len() >= full)
     }
 
-    fn due_in_group(
+    /// As [`due`](Self::due), in one key group: for a caller who knows which groups have timers that are due.
+    pub fn due_in(
         &mut self,
         backend: &mut dyn KeyedStateBackend,
         group: KeyGroup,
         now_ms: i64,
-        full: usize,
+        limit: usize,
         cursor: &mut TimerCursor,
         due: &mut Vec<DueTimer>,
-    ) -> Result<()> {
+    ) -> Result<Left> {
         let mut prefix = Vec::new();
         group.encode(backend.max_parallelism(), &mut prefix);
-        let end = now_ms.checked_add(1).map(|end_ms| {
-            let mut end = Vec::new();
-            self.keys.timer_bound(group, end_ms, &mut end);
-            end
-        });
         let after = std::mem::take(&mut cursor.after);
-        let mut range = ScanRange::prefix(&prefix).limit(full - due.len());
-        if let Some(end) = &end {
-            range = range.below(end);
-        }
+        let mut range = ScanRange::prefix(&prefix);
         if after.starts_with(&prefix) {
             range = range.after(&after);
         }
-        let mut last = Vec::new();
-        let mut result = Ok(());
-        backend.scan(self.state, &range, &mut |entry| match due_timer(self.keys, entry.key, entry.value) {
-            Ok(timer) => {
-                due.push(timer);
-                last.clear();
-                last.extend_from_slice(entry.key);
-                Flow::Continue
-            }
-            Err(error) => {
-                result = Err(error);
-                Flow::Stop
-            }
+        let full = due.len().saturating_add(limit);
+        let (mut last, mut left) = (Vec::new(), Ok(Left::Next(None)));
+        backend.scan(self.state, &range, &mut |entry| {
+            left = match due_timer(self.keys, entry.key, entry.value) {
+                Ok(timer) if timer.time_ms > now_ms => Ok(Left::Next(Some(timer.time_ms))),
+                Ok(_) if due.len() >= full => Ok(Left::More),
+                Ok(timer) => {
+                    due.push(timer);
+                    last.clear();
+                    last.extend_from_slice(entry.key);
+                    return Flow::Continue;
+                }
+                Err(error) => Err(error),
+            };
+            Flow::Stop
         })?;
         cursor.after = if last.is_empty() { after } else { last };
-        result.map_err(|error| error.with(Context::KeyGroup, group.0).with(Context::State, &self.name))
+        left.map_err(|error| error.with(Context::KeyGroup, group.0).with(Context::State, &self.name))
     }
 
     /// The time of the earliest timer. Looks into every key group.
     pub fn earliest(&mut self, backend: &mut dyn KeyedStateBackend) -> Result<Option<i64>> {
         let mut earliest: Option<i64> = None;
         for group in backend.key_groups().iter() {
-            let mut prefix = Vec::new();
-            group.encode(backend.max_parallelism(), &mut prefix);
-            let mut first = None;
-            backend.scan(self.state, &ScanRange::prefix(&prefix).limit(1), &mut |entry| {
-                first = Some(self.keys.split_timer(entry.key).map(|timer| timer.time_ms));
-                Flow::Stop
-            })?;
-            if let Some(time_ms) = first.transpose().map_err(|error| error.with(Context::State, &self.name))? {
-                earliest = Some(earliest.map_or(time_ms, |other| other.min(time_ms)));
-            }
+            earliest = self.earliest_in(backend, group)?.into_iter().chain(earliest).min();
         }
         Ok(earliest)
+    }
+
+    /// The time of a key group's earliest timer.
+    pub fn earliest_in(&mut self, backend: &mut dyn KeyedStateBackend, group: KeyGroup) -> Result<Option<i64>> {
+        let mut prefix = Vec::new();
+        group.encode(backend.max_parallelism(), &mut prefix);
+        let mut first = None;
+        backend.scan(self.state, &ScanRange::prefix(&prefix).limit(1), &mut |entry| {
+            first = Some(self.keys.split_timer(entry.key).map(|timer| timer.time_ms));
+            Flow::Stop
+        })?;
+        first.transpose().map_err(|error| error.with(Context::State, &self.name))
     }
 }
 

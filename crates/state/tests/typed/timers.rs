@@ -2,7 +2,7 @@
 
 use crate::sorted_backend::SortedBackend;
 use headpond_state::ttl::{TimeDomain, TtlConfig};
-use headpond_state::typed::{KeyContext, TimerCursor, TimerService, Timers};
+use headpond_state::typed::{KeyContext, Left, TimerCursor, TimerService, Timers};
 use headpond_state::{ErrorKind, MaxParallelism, Result, WriteBatch};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -79,6 +79,24 @@ fn fired_timers_are_removed_and_others_stay() -> Result<()> {
     // A timer that firing sets, due already, comes in the next pass.
     timers.set(&mut backend, at(b"a"), 15)?;
     assert_eq!(all_due(&mut timers, &mut backend, 20, 100).len(), 1);
+    Ok(())
+}
+
+#[test]
+fn one_key_group_is_asked_by_itself_and_says_what_it_has_left() -> Result<()> {
+    let mut backend = SortedBackend::default();
+    let mut timers = timers(&mut backend);
+    for time_ms in [10, 20, 30, i64::MAX] {
+        timers.set(&mut backend, at(b"a"), time_ms)?;
+    }
+    let group = at(b"a").key_group;
+    let (mut due, mut cursor) = (Vec::new(), TimerCursor::default());
+    assert_eq!(timers.earliest_in(&mut backend, group)?, Some(10));
+    assert_eq!(timers.due_in(&mut backend, group, 25, 1, &mut cursor, &mut due)?, Left::More);
+    assert_eq!(timers.due_in(&mut backend, group, 25, 1, &mut cursor, &mut due)?, Left::Next(Some(30)));
+    assert_eq!(due.iter().map(|timer| timer.time_ms).collect::<Vec<_>>(), [10, 20]);
+    assert_eq!(timers.due_in(&mut backend, group, i64::MAX, 9, &mut cursor, &mut due)?, Left::Next(None));
+    assert_eq!(due.len(), 4);
     Ok(())
 }
 
