@@ -126,7 +126,8 @@ pub fn a_changed_ttl_takes_effect_at_restore(fixture: &dyn BackendFixture) {
     run.keyed.close().expect("the instance closes");
 }
 
-/// With keys that come, expire or are deleted and never return, memory and local disk stay under 1.2 times what is live, and 32 MB.
+/// With keys that come, expire or are deleted and never return, memory and local disk stay under 1.2 times what is live, and a few
+/// megabytes: 12 of the 18 that are written here.
 /// What a backend holds in memory as a cache of its files follows its own budget.
 pub fn space_follows_what_is_live(fixture: &dyn BackendFixture) {
     for end in [End::Expiry(TimeDomain::EventTime), End::Deletion] {
@@ -135,20 +136,20 @@ pub fn space_follows_what_is_live(fixture: &dyn BackendFixture) {
         let aging = Aging {
             end,
             ttl_ms: 60_000,
-            ttls: 5,
-            live: 4_500,
+            ttls: 12,
+            live: 750,
             writes_per_key: 1,
             value_len: 2_000,
             checkpoints_per_ttl: if cached { 4 } else { 0 },
         };
         let keyed = aging.run(&subject, &mut |moment| {
-            let bound = moment.live_bytes * 12 / 10 + 32_000_000;
+            let bound = moment.live_bytes * 12 / 10 + 12_000_000;
             let taken = if cached { moment.usage.disk_bytes } else { moment.usage.memory_bytes };
             assert!(taken <= bound, "{end:?}: {taken} bytes are more than {bound}: {moment:?}");
         });
         if matches!(end, End::Expiry(_)) {
             let reclaimed = keyed.usage().reclaimed_bytes;
-            assert!(reclaimed >= 15_000_000, "{end:?}: {reclaimed} bytes of 36 MB that have expired were given back");
+            assert!(reclaimed >= 6_000_000, "{end:?}: {reclaimed} bytes of 16 MB that have expired were given back");
         }
         keyed.close().expect("the instance closes");
     }
