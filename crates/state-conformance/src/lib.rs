@@ -28,6 +28,7 @@
 //!
 //! The scenarios are ordinary functions ([`scenarios`]), for those who want to run one of them by itself.
 
+pub mod aging;
 pub mod scenarios;
 mod store;
 mod subject;
@@ -136,6 +137,14 @@ macro_rules! conformance_tests {
                 several_canonical_handles_restore_by_range,
                 a_file_of_a_released_version_restores,
                 another_number_of_key_groups_is_refused,
+            }
+            expiry {
+                a_checkpoint_keeps_what_had_not_expired_at_its_cut,
+                a_changed_ttl_takes_effect_at_restore,
+                space_follows_what_is_live,
+            }
+            expiry_model {
+                expired_values_are_never_read_and_refreshed_ones_never_lost,
             }
             model {
                 random_operations_agree_with_a_sorted_map,

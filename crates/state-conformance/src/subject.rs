@@ -2,11 +2,11 @@
 
 use crate::{BackendFixture, MemoryStore};
 use headpond_state::{
-    AccessPattern, CheckpointId, CodecId, Entry, Flow, KeyBatch, KeyGroup, KeyGroupRange, KeyedBackendParams,
-    KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState, Result, ScanRange,
-    SnapshotOptions, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
+    AccessPattern, Capabilities, CheckpointId, CodecId, Entry, Flow, KeyBatch, KeyGroup, KeyGroupRange,
+    KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState,
+    Result, ScanRange, SnapshotOptions, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
 };
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -22,6 +22,7 @@ pub struct Subject {
     max_parallelism: MaxParallelism,
     local: TempDir,
     opened: Cell<usize>,
+    clock: RefCell<Arc<OperatorClock>>,
 }
 
 impl Subject {
@@ -38,12 +39,28 @@ impl Subject {
             max_parallelism: MaxParallelism::new(max_parallelism).expect("a valid max parallelism"),
             local: TempDir::new().expect("a temporary directory"),
             opened: Cell::new(0),
+            clock: RefCell::new(Arc::new(OperatorClock::new(0))),
         }
+    }
+
+    /// The clock of the instances that are opened, for tests that move it.
+    pub fn clock(&self) -> Arc<OperatorClock> {
+        Arc::clone(&self.clock.borrow())
+    }
+
+    /// Gives the instances opened from now on another clock, as an operator has that is restored at an earlier time.
+    pub fn set_clock(&self, clock: OperatorClock) {
+        self.clock.replace(Arc::new(clock));
     }
 
     /// Where checkpoints go.
     pub fn store(&self) -> &MemoryStore {
         &self.store
+    }
+
+    /// What the backend can do.
+    pub fn capabilities(&self) -> Capabilities {
+        self.backend.capabilities()
     }
 
     /// The job's number of key groups.
@@ -99,7 +116,7 @@ impl Subject {
             subtask: 0,
             key_groups,
             max_parallelism: self.max_parallelism,
-            clock: Arc::new(OperatorClock::new(0)),
+            clock: self.clock(),
             local_dir: self.fresh_dir(),
         };
         let restore: Vec<_> = handles.iter().map(|handle| RestoredState { handle, source: &self.store }).collect();

@@ -77,7 +77,13 @@ impl Sweeper {
     pub(crate) fn due(&mut self, clock: &OperatorClock, table: &Table, writes: usize) -> (u64, Expiry) {
         let now_ms = clock.now_in(self.ttl.domain);
         let expiry = Expiry { ttl_ms: self.ttl.ttl_ms, now_ms };
-        let elapsed_ms = now_ms.saturating_sub(*self.swept_ms.get_or_insert(now_ms)).max(0);
+        if now_ms == i64::MIN {
+            // Event time has not begun: nothing expires.
+            return (0, expiry);
+        }
+        // What a restore brings may have expired long ago: the first pass is due at once.
+        let since_ms = self.swept_ms.unwrap_or(now_ms.saturating_sub(self.ttl.ttl_ms));
+        let elapsed_ms = now_ms.saturating_sub(since_ms).max(0);
         // Pieces and shards are steps too, whatever is in them.
         let pass = match table.len() {
             0 => 0,

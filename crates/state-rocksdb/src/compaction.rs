@@ -9,7 +9,6 @@
 
 mod plan;
 
-use crate::age::Ages;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
 use headpond_state::{Context, Error, Result};
@@ -96,12 +95,11 @@ impl Database {
     fn layout(&self, column_family: &str, moment: Moment) -> Result<Layout> {
         let files: Vec<LiveFile> =
             self.live_files()?.into_iter().filter(|file| file.column_family_name == column_family).collect();
-        let expiry = self.expiry(column_family).and_then(|expiry| expiry.at(moment));
+        let expires = self.expiry(column_family);
+        let expiry = expires.as_ref().and_then(|expiry| expiry.at(moment));
         let mut ledger = lock(&self.ledger);
         let known = ledger.family(column_family);
-        // Of files that a restore brought nothing is known: what is in them was accessed within a time to live.
-        let unknown = expiry.filter(|(_, now_ms)| *now_ms != i64::MIN);
-        known.observe(&files, unknown.map(|(ttl_ms, now_ms)| Ages::even(now_ms.saturating_sub(ttl_ms), now_ms)));
+        known.observe(&files, expires.and_then(|expiry| expiry.restored_ages()));
         let expired = |file: &LiveFile| {
             let share = expiry.zip(known.ages(&file.name)).map(|((ttl, now), ages)| ages.expired_share(ttl, now));
             (file.size as f64 * share.unwrap_or(0.0)) as u64

@@ -43,8 +43,12 @@ impl Moment {
 #[derive(Debug)]
 pub(crate) struct Expiry {
     domain: TimeDomain,
+    /// How long entries lived in the run that a restore continues.
+    restored_ttl_ms: i64,
     /// How long entries live; 0 until the job has said so.
     ttl_ms: AtomicI64,
+    /// When that was, once the domain's time has begun; the lowest number before.
+    since_ms: AtomicI64,
     /// What a merge takes for the present; the lowest number outside of one.
     merge_ms: AtomicI64,
     /// The ages of what the merge has kept.
@@ -57,7 +61,9 @@ impl Expiry {
     pub(crate) fn inert(ttl: TtlConfig) -> Arc<Expiry> {
         Arc::new(Expiry {
             domain: ttl.domain,
+            restored_ttl_ms: ttl.ttl_ms,
             ttl_ms: AtomicI64::new(0),
+            since_ms: AtomicI64::new(i64::MIN),
             merge_ms: AtomicI64::new(i64::MIN),
             kept: Mutex::default(),
             reclaimed_bytes: AtomicU64::new(0),
@@ -65,14 +71,27 @@ impl Expiry {
     }
 
     /// Takes the job's word for how long entries live.
-    pub(crate) fn activate(&self, ttl: TtlConfig) {
+    pub(crate) fn activate(&self, ttl: TtlConfig, moment: Moment) {
         self.ttl_ms.store(ttl.ttl_ms, Ordering::Release);
+        self.at(moment);
     }
 
-    /// The time to live and the time of its domain, once the job has registered the state.
+    /// The time to live and the time of its domain, once the job has registered the state and that time has begun.
     pub(crate) fn at(&self, moment: Moment) -> Option<(i64, i64)> {
-        let ttl_ms = self.ttl_ms.load(Ordering::Acquire);
-        (ttl_ms > 0).then(|| (ttl_ms, moment.time_in(self.domain)))
+        let (ttl_ms, now_ms) = (self.ttl_ms.load(Ordering::Acquire), moment.time_in(self.domain));
+        if ttl_ms <= 0 || now_ms == i64::MIN {
+            return None;
+        }
+        // Set once, by whoever comes first.
+        let _ = self.since_ms.compare_exchange(i64::MIN, now_ms, Ordering::AcqRel, Ordering::Acquire);
+        Some((ttl_ms, now_ms))
+    }
+
+    /// What the ages of entries are taken to be that a restore brought, and of which nothing is known: any within a time to live.
+    pub(crate) fn restored_ages(&self) -> Option<Ages> {
+        let since_ms = self.since_ms.load(Ordering::Acquire);
+        let span_ms = self.restored_ttl_ms.max(self.ttl_ms.load(Ordering::Acquire));
+        (since_ms != i64::MIN).then(|| Ages::even(since_ms.saturating_sub(span_ms), since_ms))
     }
 
     /// Begins a merge that may take what has expired at `moment`.

@@ -134,6 +134,18 @@ impl RocksDbKeyedState {
         self.look_at_expiry()
     }
 
+    /// Whether a memtable holds deletions of about as much as the files of its state may hide.
+    fn hides_much_of_its_files(&self, column_family: &str) -> Result<bool> {
+        let options = &self.database.shared.options.compaction;
+        let hidden = lock(&self.database.ledger).family(column_family).hidden_by_open() as f64;
+        // Half of what is allowed: the files may hide as much already.
+        if hidden * 2.0 < options.dead_min as f64 {
+            return Ok(false);
+        }
+        let files = self.database.property(column_family, "rocksdb.live-sst-files-size")? as f64;
+        Ok(files > options.dead_min as f64 && hidden * 2.0 > options.dead_min as f64 + options.dead_ratio * files)
+    }
+
     fn note_written(&mut self) -> Result<()> {
         let mut ledger = lock(&self.database.ledger);
         for (written, index) in self.written.iter_mut().zip(0..) {
@@ -181,7 +193,9 @@ impl RocksDbKeyedState {
             false => shared.options.memtable_size(),
         } as u64;
         for name in self.database.column_families() {
-            if self.database.property(&name, "rocksdb.cur-size-active-mem-table")? >= full {
+            if self.database.property(&name, "rocksdb.cur-size-active-mem-table")? >= full
+                || self.hides_much_of_its_files(&name)?
+            {
                 self.database.seal(&name)?;
                 self.database.wait_for_compaction(&name)?;
             }

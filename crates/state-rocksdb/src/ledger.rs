@@ -173,10 +173,18 @@ impl FamilyLedger {
 
     /// Bytes that deletions of single keys hide, if each hides an entry of the usual size.
     pub(crate) fn hidden_by_deletes(&self) -> u64 {
-        match self.puts {
-            0 => 0,
-            puts => (self.deletes as f64 * self.put_bytes as f64 / puts as f64) as u64,
-        }
+        self.usual_bytes(self.deletes)
+    }
+
+    /// The same of the deletions in the memtable.
+    pub(crate) fn hidden_by_open(&self) -> u64 {
+        self.usual_bytes(self.open.deletes)
+    }
+
+    /// Bytes of so many entries of the usual size.
+    fn usual_bytes(&self, entries: u64) -> u64 {
+        let (puts, put_bytes) = (self.puts + self.open.puts, self.put_bytes + self.open.put_bytes);
+        if puts == 0 { 0 } else { (entries as f64 * put_bytes as f64 / puts as f64) as u64 }
     }
 
     /// The ranges deleted since all files were merged, or a sample of them, and how many each stands for.

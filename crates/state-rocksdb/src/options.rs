@@ -129,7 +129,7 @@ impl Default for CompactionOptions {
             stop_limit: 48,
             rewrite_ratio: 0.5,
             cheap_overlap: 2.0,
-            dead_ratio: 0.12,
+            dead_ratio: 0.1,
             dead_min: 8 * MIB as u64,
             base_files: 128,
             file_size_min: 2 * MIB as u64,

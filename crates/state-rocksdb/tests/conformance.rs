@@ -21,6 +21,7 @@ mod with_hardly_any_memory {
                 run_limit: 2,
                 stop_limit: 4,
                 file_size_min: 16 << 10,
+                dead_min: 16 << 10,
                 ..CompactionOptions::default()
             },
             ..RocksDbOptions::default()

@@ -327,8 +327,8 @@ pub struct StateUsage {
     pub memory_bytes: u64,
     /// Bytes on local disk.
     pub disk_bytes: u64,
-    /// Bytes of entries known to be expired and not yet reclaimed.
+    /// Bytes of entries that have expired and are not yet reclaimed: an estimate, since nobody looks at each.
     pub expired_bytes: u64,
-    /// Bytes of expired entries that cleaners have given back since opening.
+    /// Bytes of the keys and values that cleaners have given back since opening because they had expired.
     pub reclaimed_bytes: u64,
 }

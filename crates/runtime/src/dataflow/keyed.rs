@@ -315,6 +315,7 @@ impl KeyedTask {
     fn finish(&mut self, tick: &mut Tick, io: &mut TaskIo<'_>) -> Result<()> {
         self.phase = Phase::Fresh;
         self.state.advance_event_time_to(self.event_time.now_ms());
+        self.state.backend.time_passed()?;
         self.send_watermark(tick, self.event_time.before_end_ms(), io);
         self.send_watermark(tick, self.event_time.now_ms(), io);
         // Worker 0 has forgotten a wake-up that this tick or one before it was.

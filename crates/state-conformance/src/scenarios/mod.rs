@@ -4,6 +4,8 @@
 pub mod canonical;
 pub mod carried;
 pub mod damage;
+pub mod expiry;
+pub mod expiry_model;
 pub mod incremental;
 pub mod merges;
 pub mod model;

@@ -238,10 +238,18 @@ impl Entries {
             self.page_mut(page)[offset + 4..offset + 6].copy_from_slice(&DEAD.to_le_bytes());
             return;
         }
-        self.dead -= usize::from(self.fills[page].end);
+        self.give_back(page);
+    }
+
+    /// Gives a page back, whose entries nobody needs any more.
+    pub(super) fn give_back(&mut self, page: usize) {
+        let Fill { end, live } = self.fills[page];
+        self.live -= usize::from(live);
+        self.dead -= usize::from(end - live);
+        self.fills[page] = Fill::default();
         self.pages[page] = None;
         self.free_pages.push(page as u32);
-        self.open = self.open.filter(|open| *open as usize != page);
+        self.close(page);
     }
 
     /// Whether the entry's page holds so much that is dead, as the shard does, that its living entries should move elsewhere.

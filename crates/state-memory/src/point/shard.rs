@@ -234,7 +234,7 @@ impl PointShard {
         };
         let mut swept = Swept { entries: slots.len(), ..Swept::default() };
         let mut earliest = i64::MAX;
-        let mut last = None;
+        let mut expired = Vec::new();
         for slot in slots {
             let (key, value) = self.entries.get(slot);
             let expires_ms = expiry.of(value);
@@ -242,13 +242,21 @@ impl PointShard {
                 earliest = earliest.min(expires_ms);
                 continue;
             }
-            swept.removed += 1;
             swept.bytes += key.len() + value.len();
             if let Ok(found) = self.index.find_entry(Self::hash(key), |found| *found == slot) {
                 found.remove();
             }
-            Arc::make_mut(&mut self.entries).kill(slot);
-            last = Some(slot);
+            expired.push(slot);
+        }
+        swept.removed = expired.len();
+        let last = expired.last().copied();
+        if last.is_some() {
+            let entries = Arc::make_mut(&mut self.entries);
+            match piece < pages && expired.len() == swept.entries {
+                // A page that a snapshot has too need not be copied first.
+                true => entries.give_back(piece),
+                false => expired.into_iter().for_each(|slot| entries.kill(slot)),
+            }
         }
         if piece < pages {
             self.earliest.resize(pages.max(self.earliest.len()), i64::MIN);

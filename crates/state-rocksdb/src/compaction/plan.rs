@@ -126,10 +126,9 @@ pub(super) fn plan(layout: &Layout, options: &CompactionOptions) -> Option<Merge
     cheap(layout, options).or_else(|| rewrite(layout, options)).or_else(|| Some(tier(layout, options)))
 }
 
-/// The merge of everything into the base, unless that is where everything is.
+/// The merge of everything into the base, unless that is where everything is, and nothing has expired there.
 pub(super) fn plan_everything(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {
-    layout.above_base().next()?;
-    Some(merge_all(layout, options, "asked for"))
+    (layout.above_base().next().is_some() || layout.expired() > 0).then(|| merge_all(layout, options, "asked for"))
 }
 
 fn cheap(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {

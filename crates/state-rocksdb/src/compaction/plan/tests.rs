@@ -163,7 +163,7 @@ fn what_has_expired_above_the_base_goes_there_with_all_that_lies_between() {
 #[test]
 fn all_files_are_merged_once_deletions_hide_much() {
     let mut layout = aging();
-    layout.hidden = 20 * MIB;
+    layout.hidden = 18 * MIB;
     assert_eq!(reclaim(&layout, &options()), None);
     layout.hidden = 24 * MIB;
     let merge = reclaim(&layout, &options()).expect("24 of 140 MiB are hidden");
