@@ -25,7 +25,7 @@ use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
 };
 use headpond_state::encoding::{EntryKeys, put_i64};
-use headpond_state::{Error, MaxParallelism, Result};
+use headpond_state::{Error, KeyGroup, Result};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -100,7 +100,6 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
         Ok(Box::new(IntervalJoin {
             buckets: [buckets(0)?, buckets(1)?],
             entries: EntryKeys::new(setup.max_parallelism),
-            max_parallelism: setup.max_parallelism,
             sequence: restored_sequence(setup.restored),
             sides,
             spec: spec.clone(),
@@ -108,6 +107,7 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
             work: None,
             closing: None,
             buffers: Buffers::default(),
+            places: Vec::new(),
             plan: Arc::clone(plan),
         }))
     }
@@ -121,13 +121,14 @@ struct IntervalJoin {
     sides: [Stored; 2],
     buckets: [Buckets; 2],
     entries: EntryKeys,
-    max_parallelism: MaxParallelism,
     /// A number that no row has yet.
     sequence: u64,
     work: Option<Work>,
     stage: Stage,
     closing: Option<Closing>,
     buffers: Buffers,
+    /// Where a bucket begins, and a row for it.
+    places: Vec<(i64, u32)>,
 }
 
 /// What is next for the batch.
@@ -227,34 +228,26 @@ impl IntervalJoin {
     fn locate(&mut self, side: usize, batch: &KeyedBatch, deltas: &Deltas) {
         let times = batch.changes.rows().column(self.spec.times[side]).as_primitive::<TimestampMillisecondType>();
         let bucket_ms = self.spec.bucket_ms();
-        let mut places: Vec<(Bucket, u32)> = Vec::new();
-        for (index, delta) in deltas.keyed_deltas().iter().enumerate() {
-            let row = delta.row as usize;
-            let key_group = batch.keys.key_group(row);
-            let (first_ms, last_ms) = self.spec.matching(side, times.value(row));
-            let beginnings = self.buckets[1 - side].between(key_group, bucket_start(first_ms, bucket_ms), last_ms);
-            let buckets = beginnings.iter().map(|start_ms| Bucket { key_group, start_ms: *start_ms });
-            places.extend(buckets.map(|bucket| (bucket, index as u32)));
-        }
-        // Rows stand in the order of their keys already.
-        places.sort_unstable();
-        let probe = &mut self.buffers.probe;
+        let matching = |index: u32| self.spec.matching(side, times.value(deltas.deltas[index as usize].row as usize));
+        let IntervalJoin { buffers: Buffers { probe, .. }, buckets, entries, places, .. } = self;
         probe.clear();
         let mut prefix = Vec::new();
-        for (Bucket { key_group, start_ms }, index) in places {
-            let row = deltas.deltas[index as usize].row as usize;
-            let (first_ms, last_ms) = self.spec.matching(side, times.value(row));
-            let key = &batch.keys.get(row)[self.max_parallelism.prefix_len()..];
-            prefix.clear();
-            self.entries.timed(key_group, start_ms, key, &[], &mut prefix);
-            let bound = |time_ms: i64| {
-                let prefix = &prefix;
-                move |out: &mut Vec<u8>| {
-                    out.extend_from_slice(prefix);
-                    put_i64(time_ms, out);
-                }
-            };
-            probe.push_within(&prefix, bound(first_ms), bound(last_ms.saturating_add(1)), (index, index + 1));
+        for (key_group, rows) in key_groups(batch, deltas) {
+            places.clear();
+            for index in rows {
+                let (first_ms, last_ms) = matching(index);
+                let starts = buckets[1 - side].between(key_group, bucket_start(first_ms, bucket_ms), last_ms);
+                places.extend(starts.iter().map(|start_ms| (*start_ms, index)));
+            }
+            // Rows stand in the order of their keys already.
+            places.sort_unstable();
+            for (start_ms, index) in places.drain(..) {
+                let row = deltas.deltas[index as usize].row as usize;
+                prefix.clear();
+                let key = &batch.keys.get(row)[batch.keys.max_parallelism().prefix_len()..];
+                entries.timed(key_group, start_ms, key, &[], &mut prefix);
+                probe.push_times(&prefix, matching(index), (index, index + 1));
+            }
         }
     }
 
@@ -287,14 +280,13 @@ impl IntervalJoin {
         let times = work.batch.changes.rows().column(self.spec.times[work.side]);
         let times = times.as_primitive::<TimestampMillisecondType>();
         let keyed = work.deltas.keyed();
+        let keep_ms = self.spec.keep_ms(work.side);
         for (index, delta) in work.deltas.deltas.iter().enumerate() {
             let is_final = match self.plan.kind.gives_alone(work.side) {
                 None => return,
                 Some(Alone::WithMatch) => true,
                 Some(Alone::WithoutMatch) => {
-                    let is_kept =
-                        |delta: &Delta| self.is_kept(work.side, times.value(delta.row as usize), event_time_ms);
-                    index >= keyed || !is_kept(delta)
+                    index >= keyed || !is_kept(times.value(delta.row as usize), keep_ms, event_time_ms)
                 }
             };
             if is_final && work.is_given_alone(&self.plan, delta.matches) {
@@ -303,46 +295,41 @@ impl IntervalJoin {
         }
     }
 
-    /// Whether a row that is not late may still come for a row of that time.
-    fn is_kept(&self, side: usize, time_ms: i64, event_time_ms: i64) -> bool {
-        time_ms.saturating_add(self.spec.keep_ms(side)) > event_time_ms
-    }
-
     /// Writes the batch's rows to their side.
     fn keep(&mut self, work: &Work, cx: &mut OperatorContext<'_>) -> Result<()> {
         let Work { side, batch, .. } = work;
         let times = batch.changes.rows().column(self.spec.times[*side]).as_primitive::<TimestampMillisecondType>();
         let bucket_ms = self.spec.bucket_ms();
-        let mut places: Vec<(Bucket, u32)> = Vec::with_capacity(work.deltas.keyed());
-        for (index, delta) in work.deltas.keyed_deltas().iter().enumerate() {
-            let row = delta.row as usize;
-            if self.is_kept(*side, times.value(row), cx.event_time_ms) {
-                let start_ms = bucket_start(times.value(row), bucket_ms);
-                places.push((Bucket { key_group: batch.keys.key_group(row), start_ms }, index as u32));
-            }
-        }
-        places.sort_unstable();
         let Stored { state, rows, .. } = &self.sides[*side];
-        let Buffers { writes, scratch, .. } = &mut self.buffers;
+        let keep_ms = self.spec.keep_ms(*side);
+        let IntervalJoin { buffers: Buffers { writes, scratch, .. }, buckets, entries, places, sequence, .. } = self;
         let mut entry = Vec::new();
         writes.clear();
-        for (bucket, index) in places {
-            let delta = &work.deltas.deltas[index as usize];
-            let row = delta.row as usize;
-            self.buckets[*side].insert(bucket);
-            entry.clear();
-            let key = &batch.keys.get(row)[self.max_parallelism.prefix_len()..];
-            self.entries.timed(bucket.key_group, bucket.start_ms, key, &[], &mut entry);
-            put_i64(times.value(row), &mut entry);
-            entry.extend_from_slice(&self.sequence.to_be_bytes());
-            self.sequence += 1;
-            let kept = Kept { copies: 1, matches: delta.matches.min(1) };
-            let mut result = Ok(());
-            writes.put_with(*state, &entry, |out| {
-                let columns = |datums: &mut Vec<_>| push_row(batch.changes.rows(), rows.columns, row, datums);
-                result = rows.put(kept, work.now_ms, scratch, columns, out);
-            });
-            result?;
+        for (key_group, indices) in key_groups(batch, &work.deltas) {
+            places.clear();
+            places.extend(indices.filter_map(|index| {
+                let time_ms = times.value(work.deltas.deltas[index as usize].row as usize);
+                is_kept(time_ms, keep_ms, cx.event_time_ms).then(|| (bucket_start(time_ms, bucket_ms), index))
+            }));
+            places.sort_unstable();
+            for (start_ms, index) in places.drain(..) {
+                let delta = &work.deltas.deltas[index as usize];
+                let row = delta.row as usize;
+                buckets[*side].insert(Bucket { key_group, start_ms });
+                entry.clear();
+                let key = &batch.keys.get(row)[batch.keys.max_parallelism().prefix_len()..];
+                entries.timed(key_group, start_ms, key, &[], &mut entry);
+                put_i64(times.value(row), &mut entry);
+                entry.extend_from_slice(&sequence.to_be_bytes());
+                *sequence += 1;
+                let kept = Kept { copies: 1, matches: delta.matches.min(1) };
+                let mut result = Ok(());
+                writes.put_with(*state, &entry, |out| {
+                    let columns = |datums: &mut Vec<_>| push_row(batch.changes.rows(), rows.columns, row, datums);
+                    result = rows.put(kept, work.now_ms, scratch, columns, out);
+                });
+                result?;
+            }
         }
         cx.state.write(writes)
     }
@@ -392,6 +379,26 @@ impl IntervalJoin {
         }
         Ok(Progress::Done)
     }
+}
+
+/// Whether a row that is not late may still come for a row of that time.
+#[inline]
+fn is_kept(time_ms: i64, keep_ms: i64, event_time_ms: i64) -> bool {
+    time_ms.saturating_add(keep_ms) > event_time_ms
+}
+
+/// The key groups of rows that have a key, each with the indices of its rows.
+fn key_groups<'a>(
+    batch: &'a KeyedBatch,
+    deltas: &'a Deltas,
+) -> impl Iterator<Item = (KeyGroup, std::ops::Range<u32>)> + 'a {
+    let key_group = |delta: &Delta| batch.keys.key_group(delta.row as usize);
+    let mut next = 0;
+    deltas.keyed_deltas().chunk_by(move |a, b| key_group(a) == key_group(b)).map(move |rows| {
+        let begin = next;
+        next += rows.len() as u32;
+        (key_group(&rows[0]), begin..next)
+    })
 }
 
 /// The beginning of the bucket in which a time lies.

@@ -5,6 +5,7 @@ use super::work::Stored;
 use arrow_array::ArrayRef;
 use headpond_runtime::datum::column_of;
 use headpond_state::backend::{Flow, KeyBatch, ScanRange};
+use headpond_state::encoding::put_i64;
 use headpond_state::row::Datum;
 use headpond_state::{KeyedStateBackend, Result};
 
@@ -20,9 +21,11 @@ const RANGES_PER_SCAN: usize = 8192;
 /// Ranges of a state, in ascending order, and how far they have been read.
 #[derive(Debug, Default)]
 pub(super) struct Probe {
-    prefixes: KeyBatch,
-    /// Where each range begins and ends behind its prefix; empty: at the prefix's beginning and end.
+    /// Where each range begins.
     starts: KeyBatch,
+    /// How many bytes of that are the prefix of the range.
+    prefix_lens: Vec<usize>,
+    /// Where each range ends; empty: with its prefix.
     ends: KeyBatch,
     /// The rows of the batch that each range is read for: from, to.
     owners: Vec<(u32, u32)>,
@@ -47,16 +50,16 @@ pub(super) struct Piece {
     pub(super) keys: KeyBatch,
     /// The rows' columns.
     pub(super) columns: Vec<ArrayRef>,
-    /// The rows' values, one row after the other.
-    pub(super) datums: Vec<Datum>,
+    /// The values of the rows' columns.
+    values: Vec<Vec<Datum>>,
     bytes: usize,
 }
 
 impl Probe {
     /// Forgets all ranges.
     pub(super) fn clear(&mut self) {
-        self.prefixes.clear();
         self.starts.clear();
+        self.prefix_lens.clear();
         self.ends.clear();
         self.owners.clear();
         self.next = 0;
@@ -66,21 +69,24 @@ impl Probe {
 
     /// Adds everything that begins with `prefix`, for rows of the batch. Ranges are added in ascending order.
     pub(super) fn push(&mut self, prefix: &[u8], owners: (u32, u32)) {
-        self.prefixes.push(prefix);
+        self.starts.push(prefix);
+        self.prefix_lens.push(prefix.len());
         self.owners.push(owners);
     }
 
-    /// Adds what begins with `prefix` from `start` on and before `end`, which begin with it as well. Not to be mixed with [`push`](Self::push).
-    pub(super) fn push_within(
-        &mut self,
-        prefix: &[u8],
-        start: impl FnOnce(&mut Vec<u8>),
-        end: impl FnOnce(&mut Vec<u8>),
-        owners: (u32, u32),
-    ) {
-        self.push(prefix, owners);
-        self.starts.push_with(start);
-        self.ends.push_with(end);
+    /// Adds what begins with `prefix` and goes on with a time from `first_ms` to `last_ms`, both inclusive. Not to be mixed with
+    /// [`push`](Self::push).
+    pub(super) fn push_times(&mut self, prefix: &[u8], (first_ms, last_ms): (i64, i64), owners: (u32, u32)) {
+        let bound = |time_ms: i64| {
+            move |out: &mut Vec<u8>| {
+                out.extend_from_slice(prefix);
+                put_i64(time_ms, out);
+            }
+        };
+        self.starts.push_with(bound(first_ms));
+        self.ends.push_with(bound(last_ms.saturating_add(1)));
+        self.prefix_lens.push(prefix.len());
+        self.owners.push(owners);
     }
 
     /// Reads the next rows into `piece`; `false`: there are none any more.
@@ -92,6 +98,7 @@ impl Probe {
         piece: &mut Piece,
     ) -> Result<bool> {
         piece.clear();
+        piece.values.resize_with(stored.types.len(), Vec::new);
         while piece.kept.is_empty() && self.next < self.owners.len() {
             self.scan(backend, stored, now_ms, piece)?;
         }
@@ -99,12 +106,8 @@ impl Probe {
             return Ok(false);
         }
         piece.matches.extend(piece.kept.iter().map(|kept| kept.matches));
-        let width = stored.rows.width();
-        let mut values = Vec::with_capacity(piece.kept.len());
-        for (index, data_type) in stored.types.iter().enumerate() {
-            values.clear();
-            values.extend(piece.datums.iter().skip(index).step_by(width).cloned());
-            piece.columns.push(column_of(data_type, &values)?);
+        for (values, data_type) in piece.values.iter().zip(&stored.types) {
+            piece.columns.push(column_of(data_type, values)?);
         }
         Ok(true)
     }
@@ -117,15 +120,16 @@ impl Probe {
         piece: &mut Piece,
     ) -> Result<()> {
         let side = &stored.rows;
-        let Probe { prefixes, starts, ends, owners, next, resume, width, scratch } = self;
+        let Probe { starts, prefix_lens, ends, owners, next, resume, width, scratch } = self;
         let first = *next;
         let last = (first + *width).min(owners.len());
         let at = resume.as_deref();
         let ranges: Vec<ScanRange<'_>> = (first..last)
             .map(|index| {
-                let mut range = ScanRange::prefix(prefixes.get(index));
-                if !starts.is_empty() {
-                    range = range.at(starts.get(index)).below(ends.get(index));
+                let start = starts.get(index);
+                let mut range = ScanRange::prefix(&start[..prefix_lens[index]]);
+                if !ends.is_empty() {
+                    range = range.at(start).below(ends.get(index));
                 }
                 match at {
                     Some(at) if index == first => range.at(at),
@@ -144,7 +148,7 @@ impl Probe {
                 return Flow::Stop;
             }
             let rest = &entry.key[ranges[index].prefix.len()..];
-            match side.read(rest, entry.value, now_ms, scratch, &mut piece.datums) {
+            match side.read(rest, entry.value, now_ms, scratch, &mut piece.values) {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
                     piece.bytes += entry.key.len() + entry.value.len();
@@ -183,8 +187,13 @@ impl Piece {
         self.matches.clear();
         self.keys.clear();
         self.columns.clear();
-        self.datums.clear();
+        self.values.iter_mut().for_each(Vec::clear);
         self.bytes = 0;
+    }
+
+    /// Appends the values of a row.
+    pub(super) fn push_row(&self, row: usize, datums: &mut Vec<Datum>) {
+        datums.extend(self.values.iter().map(|column| column[row].clone()));
     }
 
     fn is_full(&self) -> bool {

@@ -105,17 +105,7 @@ impl SideRows {
             .with_ttl(self.ttl)
     }
 
-    /// The fields of a value before the row's columns.
-    fn hidden(&self) -> usize {
-        usize::from(matches!(self.identity, Identity::Value(_))) + usize::from(self.tracked)
-    }
-
-    /// The number of datums that [`read`](Self::read) appends for a row.
-    pub(super) fn width(&self) -> usize {
-        self.columns
-    }
-
-    /// Reads an entry: appends the row's columns to `datums`. `rest` is what follows the key in the entry's key. `None`: the row has
+    /// Reads an entry: appends the row's columns to `columns`. `rest` is what follows the key in the entry's key. `None`: the row has
     /// expired.
     pub(super) fn read(
         &self,
@@ -123,17 +113,21 @@ impl SideRows {
         stored: &[u8],
         now_ms: i64,
         scratch: &mut Vec<Datum>,
-        datums: &mut Vec<Datum>,
+        columns: &mut [Vec<Datum>],
     ) -> Result<Option<Kept>> {
         let Some(value) = self.visible(stored, now_ms)? else { return Ok(None) };
         scratch.clear();
         self.codec.decode(value, scratch).map_err(|error| self.located(error))?;
         let kept = self.kept(scratch)?;
-        match &self.identity {
-            Identity::Value(row) => datums.extend(row.decode(rest).map_err(|error| self.located(error))?),
-            Identity::Sequence | Identity::Timed => {
-                datums.extend(scratch.drain(..).skip(self.hidden()).take(self.columns));
+        let hidden = match &self.identity {
+            Identity::Value(row) => {
+                *scratch = row.decode(rest).map_err(|error| self.located(error))?;
+                0
             }
+            Identity::Sequence | Identity::Timed => usize::from(self.tracked),
+        };
+        for (column, value) in columns.iter_mut().zip(scratch.drain(..).skip(hidden)) {
+            column.push(value);
         }
         Ok(Some(kept))
     }

@@ -120,13 +120,11 @@ impl Work {
             if kept.matches == *matches || !counts && kept.matches > 0 {
                 continue;
             }
-            let width = rows.width();
-            let values = &piece.datums[entry * width..(entry + 1) * width];
             let kept = Kept { copies: kept.copies, matches: *matches };
             let mut result = Ok(());
             writes.put_with(*id, piece.keys.get(entry), |out| {
                 let columns = |row: &mut Vec<Datum>| {
-                    row.extend_from_slice(values);
+                    piece.push_row(entry, row);
                     Ok(())
                 };
                 result = rows.put(kept, self.now_ms, scratch, columns, out);

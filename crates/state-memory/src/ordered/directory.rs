@@ -1,6 +1,6 @@
 //! The leaves of a shard, in the order of their keys.
 
-use super::head::{common_len, head_u64};
+use super::head::{common_len, head_u128};
 use super::leaf::Leaf;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ pub(crate) struct Leaves {
 
 #[derive(Debug, Clone)]
 struct Place {
-    /// Eight bytes of a key behind [`Leaves::common`]: what the leaf's first key was when it got its place. Entries of the leaf
+    /// Sixteen bytes of a key behind [`Leaves::common`] (a time or a number often agrees in all but its last bytes): what the leaf's first key was when it got its place. Entries of the leaf
     /// are never lower; where they are as high, the leaf's first key decides.
-    head: u64,
+    head: u128,
     leaf: Arc<Leaf>,
 }
 
@@ -52,7 +52,7 @@ impl Leaves {
             Ordering::Less => 0,
             Ordering::Greater => self.places.len().saturating_sub(1),
             Ordering::Equal => {
-                let head = head_u64(key, self.common.len());
+                let head = head_u128(key, self.common.len());
                 let mut above = self.places.partition_point(|place| place.head < head);
                 let rest = &self.places[above..];
                 if rest.first().is_some_and(|place| place.head == head) {
@@ -73,7 +73,7 @@ impl Leaves {
         if self.places.is_empty() {
             self.common = first.to_vec();
         }
-        let head = head_u64(first, common);
+        let head = head_u128(first, common);
         self.places.insert(index, Place { head, leaf: Arc::new(leaf) });
         if let [lowest, _, ..] = &mut self.places[..]
             && index == 1
@@ -102,10 +102,10 @@ impl Leaves {
 }
 
 /// The head of a key behind `common`; the lowest or the highest head for one that is below or above all that begin so.
-fn clamped_head(key: &[u8], common: &[u8]) -> u64 {
+fn clamped_head(key: &[u8], common: &[u8]) -> u128 {
     match key.get(..common.len()).unwrap_or(key).cmp(common) {
         Ordering::Less => 0,
-        Ordering::Equal => head_u64(key, common.len()),
-        Ordering::Greater => u64::MAX,
+        Ordering::Equal => head_u128(key, common.len()),
+        Ordering::Greater => u128::MAX,
     }
 }

@@ -19,16 +19,16 @@ pub(super) fn head_u32(key: &[u8], skip: usize) -> u32 {
     }
 }
 
-/// The same with eight bytes.
+/// The same with sixteen bytes.
 #[inline]
-pub(super) fn head_u64(key: &[u8], skip: usize) -> u64 {
+pub(super) fn head_u128(key: &[u8], skip: usize) -> u128 {
     let rest = key.get(skip..).unwrap_or_default();
     match rest.first_chunk() {
-        Some(head) => u64::from_be_bytes(*head),
+        Some(head) => u128::from_be_bytes(*head),
         None => {
-            let mut head = [0; 8];
+            let mut head = [0; 16];
             head[..rest.len()].copy_from_slice(rest);
-            u64::from_be_bytes(head)
+            u128::from_be_bytes(head)
         }
     }
 }
