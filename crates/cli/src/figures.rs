@@ -28,6 +28,8 @@ pub(crate) struct Figures {
     pub(crate) event_time_ms: Option<i64>,
     /// What the state takes.
     pub(crate) state: StateUsage,
+    /// What the state of each operator takes, all workers together.
+    pub(crate) operators: BTreeMap<String, StateUsage>,
     /// The operators' counters, summed over operators and workers: late rows, …
     pub(crate) counters: BTreeMap<String, u64>,
     /// Checkpoints of this run.
@@ -38,7 +40,10 @@ impl Figures {
     /// The figures now; the rate is that of the whole run.
     pub(crate) fn of(metrics: &JobMetrics, rows_before: u64) -> Self {
         let mut counters = BTreeMap::new();
-        for figures in metrics.operators().into_values() {
+        let mut operators: BTreeMap<String, StateUsage> = BTreeMap::new();
+        for ((id, _), figures) in metrics.operators() {
+            let usage = operators.entry(id.to_string()).or_default();
+            *usage = usage.plus(&figures.state);
             for (name, count) in figures.counters {
                 *counters.entry(name).or_insert(0) += count;
             }
@@ -53,6 +58,7 @@ impl Figures {
             rows_per_second: per_second(rows_read, elapsed),
             event_time_ms: metrics.event_time_ms(),
             state: metrics.state(),
+            operators,
             counters,
             checkpoints: metrics.checkpoints(),
         }
@@ -76,11 +82,9 @@ impl Figures {
             "rows_skipped": self.rows_skipped,
             "rows_written": self.rows_written,
             "event_time": self.event_time_ms.map(time),
-            "state": {
-                "entries": self.state.entries,
-                "memory_bytes": self.state.memory_bytes,
-                "disk_bytes": self.state.disk_bytes,
-            },
+            "state": state_to_json(&self.state),
+            "operators": self.operators.iter().map(|(id, usage)| (id.clone(), state_to_json(usage)))
+                .collect::<BTreeMap<_, _>>(),
             "counters": self.counters,
             "checkpoints": {
                 "completed": self.checkpoints.completed,
@@ -92,6 +96,16 @@ impl Figures {
             },
         })
     }
+}
+
+fn state_to_json(state: &StateUsage) -> Value {
+    json!({
+        "entries": state.entries,
+        "memory_bytes": state.memory_bytes,
+        "disk_bytes": state.disk_bytes,
+        "expired_bytes": state.expired_bytes,
+        "reclaimed_bytes": state.reclaimed_bytes,
+    })
 }
 
 fn last_to_json(last: &CompletedCheckpoint) -> Value {
@@ -135,6 +149,12 @@ impl fmt::Display for State<'_> {
         write!(f, "{} entries, {} in memory", Count(self.0.entries), Bytes(self.0.memory_bytes))?;
         if self.0.disk_bytes > 0 {
             write!(f, ", {} on disk", Bytes(self.0.disk_bytes))?;
+        }
+        if self.0.expired_bytes > 0 {
+            write!(f, ", {} of it expired", Bytes(self.0.expired_bytes))?;
+        }
+        if self.0.reclaimed_bytes > 0 {
+            write!(f, ", {} reclaimed", Bytes(self.0.reclaimed_bytes))?;
         }
         Ok(())
     }

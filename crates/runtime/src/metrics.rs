@@ -120,13 +120,7 @@ impl JobMetrics {
 
     /// What the state of all operators takes.
     pub fn state(&self) -> StateUsage {
-        lock(&self.operators).values().fold(StateUsage::default(), |sum, figures| StateUsage {
-            entries: sum.entries + figures.state.entries,
-            memory_bytes: sum.memory_bytes + figures.state.memory_bytes,
-            disk_bytes: sum.disk_bytes + figures.state.disk_bytes,
-            expired_bytes: sum.expired_bytes + figures.state.expired_bytes,
-            reclaimed_bytes: sum.reclaimed_bytes + figures.state.reclaimed_bytes,
-        })
+        lock(&self.operators).values().fold(StateUsage::default(), |sum, figures| sum.plus(&figures.state))
     }
 
     pub(crate) fn add_read(&self, rows: u64, skipped: u64) {

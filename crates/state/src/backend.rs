@@ -332,3 +332,17 @@ pub struct StateUsage {
     /// Bytes of the keys and values that cleaners have given back since opening because they had expired.
     pub reclaimed_bytes: u64,
 }
+
+impl StateUsage {
+    /// What both take together.
+    #[must_use]
+    pub fn plus(&self, other: &StateUsage) -> StateUsage {
+        StateUsage {
+            entries: self.entries + other.entries,
+            memory_bytes: self.memory_bytes + other.memory_bytes,
+            disk_bytes: self.disk_bytes + other.disk_bytes,
+            expired_bytes: self.expired_bytes + other.expired_bytes,
+            reclaimed_bytes: self.reclaimed_bytes + other.reclaimed_bytes,
+        }
+    }
+}

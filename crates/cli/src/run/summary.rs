@@ -111,6 +111,11 @@ impl fmt::Display for Summary {
         }
         line("time", &self.time())?;
         line("state", &State(&figures.state))?;
+        if figures.operators.len() > 1 || figures.state.reclaimed_bytes > 0 {
+            for (id, usage) in &figures.operators {
+                line("", &format_args!("{id}: {}", State(usage)))?;
+            }
+        }
         if self.has_checkpoints {
             let taken = &figures.checkpoints;
             let (completed, failed) = (Count(taken.completed), Count(taken.failed));
