@@ -153,3 +153,19 @@ fn a_sink_that_overwrites_by_the_same_key_gets_no_old_rows() {
     assert_eq!(run("s", totals), ["+I a | 1", "-U a | 1", "+U a | 3"], "the key changes");
     assert_eq!(run("k", &format!("{totals} HAVING SUM(v) < 3")), ["+I a | 1", "-D a | 1"], "a row may leave");
 }
+
+#[test]
+fn a_field_of_a_row_is_a_column_of_its_name() {
+    let lines =
+        "{\"p\": {\"id\": 1, \"name\": \"Ada\"}, \"k\": 7}\n{\"p\": {\"id\": 2, \"name\": \"Bob\"}, \"k\": 8}\n";
+    let tables = tables("p ROW<id BIGINT, name STRING>, k BIGINT", "id BIGINT, name STRING, k BIGINT");
+    for query in [
+        "CREATE VIEW v AS SELECT p.id, p.name, k FROM t; INSERT INTO out SELECT id, name, k FROM v WHERE id > 1",
+        "INSERT INTO out SELECT id, w.name, k FROM (SELECT p.id, t.p.name, t.k FROM t) w WHERE w.id > 1",
+        "INSERT INTO out SELECT x.id, x.name, x.k FROM
+           (SELECT p.id, p.name, k FROM t UNION ALL SELECT p.id, p.name, k FROM t WHERE k > 100) x WHERE x.id > 1",
+    ] {
+        let rows = run_json(lines, &format!("{tables} {query};")).expect(query);
+        assert_eq!(rows, ["+I 2 | Bob | 8"], "{query}");
+    }
+}

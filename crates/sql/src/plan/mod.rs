@@ -7,6 +7,7 @@
 mod aggregate;
 mod error;
 mod explain;
+mod field_names;
 mod flow;
 mod insert;
 mod join;

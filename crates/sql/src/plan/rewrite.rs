@@ -1,5 +1,6 @@
 //! What is rewritten in a query before DataFusion plans it.
 
+use super::field_names::FieldNames;
 use crate::expression::{WindowKind, WindowPart};
 use datafusion_sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query,
@@ -11,6 +12,7 @@ use std::ops::ControlFlow;
 pub(super) fn rewrite(query: &mut Query, by_position: bool) {
     let _ = query.visit(&mut GroupByWindow);
     let _ = query.visit(&mut FieldsOfElements);
+    let _ = query.visit(&mut FieldNames);
     let _ = query.visit(&mut DistinctNames { by_position });
 }
 
@@ -121,11 +123,15 @@ impl VisitorMut for DistinctNames {
 
 fn name_columns(select: &mut Select, by_position: bool) {
     let mut names = Vec::new();
-    let mut all_columns = false;
+    let mut stars = Stars::default();
     for item in &mut select.projection {
         let (name, is_taken) = match &*item {
-            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
-                all_columns |= is_everything(options);
+            SelectItem::Wildcard(options) => {
+                stars.of_all |= is_everything(options);
+                continue;
+            }
+            SelectItem::QualifiedWildcard(of, options) => {
+                stars.of_tables.extend(is_everything(options).then(|| of.to_string()));
                 continue;
             }
             SelectItem::ExprWithAlias { alias, .. } => {
@@ -133,7 +139,7 @@ fn name_columns(select: &mut Select, by_position: bool) {
                 (alias.value.clone(), is_taken)
             }
             SelectItem::UnnamedExpr(expr) => match plain_column(expr) {
-                Some(name) => (name.to_owned(), all_columns || names.iter().any(|other| other == name)),
+                Some(name) => (name.to_owned(), stars.give(expr) || names.iter().any(|other| other == name)),
                 None => (expr.to_string(), true),
             },
             SelectItem::ExprWithAliases { .. } => continue,
@@ -142,12 +148,36 @@ fn name_columns(select: &mut Select, by_position: bool) {
             names.push(name);
             continue;
         }
-        let is_column = matches!(&*item, SelectItem::UnnamedExpr(expr) if plain_column(expr).is_some());
-        let name = unique(name, &names, is_column && all_columns);
+        let given = matches!(&*item, SelectItem::UnnamedExpr(expr) if plain_column(expr).is_some() && stars.give(expr));
+        let name = unique(name, &names, given);
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('`', name.clone()) };
         }
         names.push(name);
+    }
+}
+
+/// The stars before a column.
+#[derive(Default)]
+struct Stars {
+    /// Whether there is a `*` alone.
+    of_all: bool,
+    /// Those with the name of a table, as `t.*`.
+    of_tables: Vec<String>,
+}
+
+impl Stars {
+    /// Whether a column is among what they give, or may be.
+    fn give(&self, column: &Expr) -> bool {
+        match column {
+            _ if self.of_all => true,
+            // A column of another table has its own qualifier and is told apart.
+            Expr::CompoundIdentifier(parts) => {
+                parts.first().is_some_and(|table| self.of_tables.iter().any(|of| *of == format!("{table}.*")))
+            }
+            Expr::Nested(expr) => self.give(expr),
+            _ => !self.of_tables.is_empty(),
+        }
     }
 }
 
