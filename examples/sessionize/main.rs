@@ -1,4 +1,4 @@
-//! Sessions of two hundred thousand clicks, with state in RocksDB. The first argument is a directory for the results and all
+//! Sessions of a million clicks, with state in RocksDB. The first argument is a directory for the results and all
 //! the job needs; `headpond-out/sessionize` without one.
 //!
 //! Kill it and run it again: it goes on from its last checkpoint, and every session is in the results once.
@@ -19,9 +19,9 @@ fn main() -> Result<()> {
     env.set_state_backend(EmbeddedRocksDbStateBackend::new(true));
     env.set_local_dir(directory.join("local"));
     env.set_checkpoint_dir(directory.join("checkpoints").display().to_string());
-    env.enable_checkpointing(Duration::from_secs(1));
+    env.enable_checkpointing(Duration::from_millis(500));
 
-    let results = sessionize(&env.from_record_source(Clicks { count: 200_000 }));
+    let results = sessionize(&env.from_record_source(Clicks { count: 1_000_000 }));
     results.sessions.sink_to(sessions.clone()).uid("sessions");
     results.late.sink_to(late.clone()).uid("late");
     let result = env.execute("sessionize")?;
