@@ -52,7 +52,7 @@ impl Database {
                 // The time is taken first: what is merged now must have expired by the cut that may follow.
                 let moment = Moment::now(&self.clock);
                 if self.unlisted_cut().is_some() {
-                    break;
+                    return Ok(());
                 }
                 let Some(layout) = self.layout_if_due(&name, moment)? else { break };
                 let options = &self.shared.options.compaction;

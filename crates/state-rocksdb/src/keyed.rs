@@ -53,6 +53,7 @@ impl RocksDbKeyedState {
         max_parallelism: MaxParallelism,
         restored: Vec<StateDescriptor>,
     ) -> Self {
+        lock(&database.ledger).begin(database.rocks.latest_sequence_number());
         let mut without_log = WriteOptions::default();
         without_log.disable_wal(true);
         RocksDbKeyedState {
@@ -164,7 +165,7 @@ impl RocksDbKeyedState {
             let state = self.registry.get(StateId(index))?;
             let Some(ttl) = state.descriptor.ttl else { continue };
             let now_ms = moment.time_in(ttl.domain);
-            if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < ttl.ttl_ms / LOOKS_PER_TTL {
+            if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < (ttl.ttl_ms / LOOKS_PER_TTL).max(1) {
                 continue;
             }
             *looked_ms = now_ms;

@@ -55,15 +55,26 @@ impl Written {
 
 /// The states of a database.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(HashMap<String, FamilyLedger>);
+pub(crate) struct Ledger {
+    families: HashMap<String, FamilyLedger>,
+    /// The sequence number that what a restore brought reaches to.
+    restored_to: u64,
+}
 
 impl Ledger {
+    /// Begins, when the database holds what was restored and nothing else.
+    pub(crate) fn begin(&mut self, sequence: u64) {
+        self.restored_to = sequence;
+        self.families.values_mut().for_each(|family| family.flushed_to = sequence);
+    }
+
     /// What is known of a column family.
     pub(crate) fn family(&mut self, column_family: &str) -> &mut FamilyLedger {
-        if !self.0.contains_key(column_family) {
-            self.0.insert(column_family.to_owned(), FamilyLedger::default());
+        if !self.families.contains_key(column_family) {
+            let family = FamilyLedger { flushed_to: self.restored_to, ..FamilyLedger::default() };
+            self.families.insert(column_family.to_owned(), family);
         }
-        self.0.entry(column_family.to_owned()).or_default()
+        self.families.entry(column_family.to_owned()).or_default()
     }
 }
 
@@ -243,6 +254,69 @@ impl DeletedRanges {
 }
 
 /// A file's name without directories.
-pub(crate) fn file_name(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, smallest_seqno: u64, largest_seqno: u64) -> LiveFile {
+        LiveFile {
+            column_family_name: "state:s".to_owned(),
+            name: format!("/{name}"),
+            directory: String::new(),
+            size: 1000,
+            level: 0,
+            start_key: None,
+            end_key: None,
+            smallest_seqno,
+            largest_seqno,
+            num_entries: 0,
+            num_deletions: 0,
+        }
+    }
+
+    fn written(stamp_ms: i64, deletes: u64) -> Written {
+        let mut written = Written { puts: 10, put_bytes: 1000, deletes, ..Written::default() };
+        written.stamp(stamp_ms);
+        written
+    }
+
+    #[test]
+    fn a_flushed_file_is_as_old_as_what_its_memtable_held() {
+        let mut ledger = Ledger::default();
+        ledger.begin(100);
+        let family = ledger.family("state:s");
+        for (stamp_ms, sequence) in [(1000, 200), (2000, 300), (3000, 400)] {
+            family.note(&mut written(stamp_ms, 5));
+            family.seal(sequence);
+        }
+        let unknown = Ages::even(0, 10);
+        // The third memtable is not flushed yet; the file that a restore brought is not of any.
+        family.observe(&[file("1.sst", 0, 100), file("2.sst", 150, 190), file("3.sst", 201, 280)], Some(unknown));
+        assert_eq!(family.ages("1.sst"), Some(&unknown));
+        assert_eq!(family.ages("/2.sst"), Some(&Ages::even(1000, 1000)));
+        assert_eq!(family.ages("3.sst"), Some(&Ages::even(2000, 2000)));
+        assert_eq!(family.hidden_by_deletes(), 10 * 100, "of two memtables");
+        family.observe(&[file("4.sst", 301, 333)], Some(unknown));
+        assert_eq!((family.ages("3.sst"), family.ages("4.sst")), (None, Some(&Ages::even(3000, 3000))));
+        family.merged(&["/tmp/5.sst".to_owned()], Some(unknown), true);
+        assert_eq!((family.ages("5.sst"), family.has_deletions()), (Some(&unknown), false));
+    }
+
+    #[test]
+    fn deleted_ranges_are_united_and_sampled() {
+        let mut ranges = DeletedRanges::default();
+        for start in 0..10u8 {
+            ranges.push((vec![start], vec![start + 1]));
+        }
+        ranges.unite();
+        assert_eq!(ranges.ranges, [(vec![0], vec![10])]);
+        let mut ranges = DeletedRanges::default();
+        (0..60_000u32).for_each(|i| ranges.push(((2 * i).to_be_bytes().to_vec(), (2 * i + 1).to_be_bytes().to_vec())));
+        let stood_for = ranges.ranges.len() as u64 * ranges.each_stands_for;
+        assert!(ranges.ranges.len() <= RANGES_MAX && (40_000..80_000).contains(&stood_for), "{stood_for}");
+    }
 }
