@@ -194,11 +194,13 @@ impl Database {
         })
     }
 
-    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait.
+    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait, and not too much of its
+    /// files is dead.
     pub(crate) fn wait_for_compaction(&self, column_family: &str) -> Result<()> {
         let limit = self.shared.options.compaction.stop_limit as u64;
         self.wait_until(|| {
-            let waits = self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
+            let overdue = lock(&self.ledger).family(column_family).overdue;
+            let waits = overdue || self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
             if waits {
                 self.request_compaction();
             }

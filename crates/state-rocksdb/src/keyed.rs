@@ -199,6 +199,9 @@ impl RocksDbKeyedState {
             {
                 self.database.seal(&name)?;
                 self.database.wait_for_compaction(&name)?;
+            } else if lock(&self.database.ledger).family(&name).overdue && self.database.unlisted_cut().is_none() {
+                // A merge does not begin while a cut is not listed, and who lists it may be waiting for this.
+                self.database.wait_for_compaction(&name)?;
             }
         }
         Ok(())

@@ -11,6 +11,9 @@ use std::collections::{HashMap, VecDeque};
 /// Deleted ranges of a state that are kept one by one.
 const RANGES_MAX: usize = 2048;
 
+/// Bytes of a deletion in a file, about.
+const DELETION_LEN: f64 = 32.0;
+
 /// Sealed memtables of a state that are remembered.
 const SEALED_MAX: usize = 1024;
 
@@ -95,6 +98,8 @@ pub(crate) struct FamilyLedger {
     /// Keys deleted by files since all files were merged.
     deletes: u64,
     ranges: DeletedRanges,
+    /// Whether much more is dead than is allowed, so that writes wait for a merge.
+    pub(crate) overdue: bool,
 }
 
 impl FamilyLedger {
@@ -182,7 +187,7 @@ impl FamilyLedger {
             || self.sealed.iter().any(|(_, w)| w.deletes > 0 || !w.ranges.is_empty())
     }
 
-    /// Bytes that deletions of single keys hide, if each hides an entry of the usual size.
+    /// Bytes that deletions of single keys hide, if each hides an entry of the usual size, and their own.
     pub(crate) fn hidden_by_deletes(&self) -> u64 {
         self.usual_bytes(self.deletes)
     }
@@ -192,10 +197,11 @@ impl FamilyLedger {
         self.usual_bytes(self.open.deletes)
     }
 
-    /// Bytes of so many entries of the usual size.
-    fn usual_bytes(&self, entries: u64) -> u64 {
+    /// Bytes of so many deletions and of as many entries of the usual size.
+    fn usual_bytes(&self, deletes: u64) -> u64 {
         let (puts, put_bytes) = (self.puts + self.open.puts, self.put_bytes + self.open.put_bytes);
-        if puts == 0 { 0 } else { (entries as f64 * put_bytes as f64 / puts as f64) as u64 }
+        let of_entry = if puts == 0 { 0.0 } else { put_bytes as f64 / puts as f64 };
+        (deletes as f64 * (of_entry + DELETION_LEN)) as u64
     }
 
     /// The ranges deleted since all files were merged, or a sample of them, and how many each stands for.
@@ -299,7 +305,7 @@ mod tests {
         assert_eq!(family.ages("1.sst"), Some(&unknown));
         assert_eq!(family.ages("/2.sst"), Some(&Ages::even(1000, 1000)));
         assert_eq!(family.ages("3.sst"), Some(&Ages::even(2000, 2000)));
-        assert_eq!(family.hidden_by_deletes(), 10 * 100, "of two memtables");
+        assert_eq!(family.hidden_by_deletes(), 10 * (100 + 32), "of two memtables");
         family.observe(&[file("4.sst", 301, 333)], Some(unknown));
         assert_eq!((family.ages("3.sst"), family.ages("4.sst")), (None, Some(&Ages::even(3000, 3000))));
         family.merged(&["/tmp/5.sst".to_owned()], Some(unknown), true);

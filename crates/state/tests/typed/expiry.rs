@@ -71,6 +71,7 @@ proptest! {
     fn values_live_as_long_as_their_ttl_says(config in any_config(), ops in proptest::collection::vec(op(), 0..60)) {
         let mut backend = SortedBackend::default();
         let clock = Arc::new(OperatorClock::new(1000));
+        clock.advance_event_time_to(1000);
         let codec: Arc<dyn Codec<i64>> = Arc::new(FixedWidth);
         let descriptor = ValueState::descriptor("value", &*codec).with_ttl(Some(config));
         let mut state = ValueState::register(&mut backend, &clock, &descriptor, codec)?;
@@ -78,7 +79,10 @@ proptest! {
         for op in ops {
             let now_ms = clock.now_ms();
             match op {
-                Op::Advance(by_ms) => clock.advance_to(now_ms + by_ms),
+                Op::Advance(by_ms) => {
+                    clock.advance_to(now_ms + by_ms);
+                    clock.advance_event_time_to(now_ms + by_ms);
+                }
                 Op::Set(key, value, row) => {
                     state.set(&mut backend, at(&[key]).at(now_ms + row), &value)?;
                     model.0.insert(key, (stamp(&config, now_ms, now_ms + row), value));
