@@ -12,10 +12,13 @@ mod plan;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
 use headpond_state::{Context, Error, Result};
-use plan::{Layout, Merge, plan, plan_everything, reclaim};
+use plan::{Layout, Merge, excess, plan, plan_everything, reclaim};
 use rust_rocksdb::{CompactionOptions as RocksCompaction, LiveFile, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+
+/// What may be dead, as a multiple of what is allowed, before writes wait for a merge.
+const OVERDUE: f64 = 1.5;
 
 /// Deleted ranges whose extent is asked for at a time.
 const RANGES_MEASURED: usize = 256;
@@ -52,15 +55,20 @@ impl Database {
                 // The time is taken first: what is merged now must have expired by the cut that may follow.
                 let moment = Moment::now(&self.clock);
                 if self.unlisted_cut().is_some() {
-                    break;
+                    return Ok(());
                 }
                 let Some(layout) = self.layout_if_due(&name, moment)? else { break };
                 let options = &self.shared.options.compaction;
+                lock(&self.ledger).family(&name).overdue = excess(&layout, options) > OVERDUE;
                 let Some(merge) = reclaim(&layout, options).or_else(|| plan(&layout, options)) else {
                     expired_bytes += layout.expired();
                     break;
                 };
-                self.merge(&name, &layout, &merge, moment)?;
+                if let Err(error) = self.merge(&name, &layout, &merge, moment) {
+                    // Whoever waits would wait for ever.
+                    lock(&self.ledger).family(&name).overdue = false;
+                    return Err(error);
+                }
             }
         }
         self.expired_bytes.store(expired_bytes, Ordering::Relaxed);

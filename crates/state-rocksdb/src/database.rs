@@ -57,6 +57,8 @@ struct Signals {
     database: OnceLock<Weak<Database>>,
     compactors: Threads,
     background_error: Mutex<Option<String>>,
+    /// Counts what somebody may wait for.
+    changes: Mutex<u64>,
     changed: Condvar,
     closed: AtomicBool,
     compaction_queued: AtomicBool,
@@ -68,10 +70,19 @@ impl Signals {
             database: OnceLock::new(),
             compactors,
             background_error: Mutex::default(),
+            changes: Mutex::new(0),
             changed: Condvar::new(),
             closed: AtomicBool::new(false),
             compaction_queued: AtomicBool::new(false),
         }
+    }
+}
+
+impl Signals {
+    fn notify(&self) {
+        let mut changes = lock(&self.changes);
+        *changes = changes.wrapping_add(1);
+        self.changed.notify_all();
     }
 }
 
@@ -183,11 +194,13 @@ impl Database {
         })
     }
 
-    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait.
+    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait, and not too much of its
+    /// files is dead.
     pub(crate) fn wait_for_compaction(&self, column_family: &str) -> Result<()> {
         let limit = self.shared.options.compaction.stop_limit as u64;
         self.wait_until(|| {
-            let waits = self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
+            let overdue = lock(&self.ledger).family(column_family).overdue;
+            let waits = overdue || self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
             if waits {
                 self.request_compaction();
             }
@@ -197,12 +210,16 @@ impl Database {
 
     fn wait_until(&self, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
         loop {
+            let seen = *lock(&self.signals.changes);
             self.check()?;
             if done()? {
                 return Ok(());
             }
-            let guard = lock(&self.signals.background_error);
-            let _ = self.signals.changed.wait_timeout(guard, LOOK_AGAIN);
+            let changes = lock(&self.signals.changes);
+            // Something that has changed since the look is not to be waited for.
+            if *changes == seen {
+                let _ = self.signals.changed.wait_timeout(changes, LOOK_AGAIN);
+            }
         }
     }
 
@@ -258,7 +275,7 @@ impl Database {
     /// Stops background work. The database is gone when the last user of it is.
     pub(crate) fn close(&self) {
         self.signals.closed.store(true, Ordering::Release);
-        self.signals.changed.notify_all();
+        self.signals.notify();
         self.cancel.cancel();
         drop(lock(&self.compacting));
         self.rocks.cancel_all_background_work(true);
@@ -287,14 +304,14 @@ struct Listener(Arc<Signals>);
 
 impl EventListener for Listener {
     fn on_flush_completed(&self, _: &FlushJobInfo) {
-        self.0.changed.notify_all();
+        self.0.notify();
         request_compaction(&self.0);
     }
 
     fn on_background_error(&self, _: DBBackgroundErrorReason, status: MutableStatus) {
         if let Err(cause) = status.result() {
             let _ = lock(&self.0.background_error).get_or_insert_with(|| cause.to_string());
-            self.0.changed.notify_all();
+            self.0.notify();
         }
     }
 }
@@ -315,7 +332,7 @@ fn request_compaction(signals: &Arc<Signals>) {
         {
             tracing::warn!(%error, "a compaction failed");
         }
-        signals.changed.notify_all();
+        signals.notify();
     });
 }
 

@@ -53,6 +53,7 @@ impl RocksDbKeyedState {
         max_parallelism: MaxParallelism,
         restored: Vec<StateDescriptor>,
     ) -> Self {
+        lock(&database.ledger).begin(database.rocks.latest_sequence_number());
         let mut without_log = WriteOptions::default();
         without_log.disable_wal(true);
         RocksDbKeyedState {
@@ -164,7 +165,7 @@ impl RocksDbKeyedState {
             let state = self.registry.get(StateId(index))?;
             let Some(ttl) = state.descriptor.ttl else { continue };
             let now_ms = moment.time_in(ttl.domain);
-            if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < ttl.ttl_ms / LOOKS_PER_TTL {
+            if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < (ttl.ttl_ms / LOOKS_PER_TTL).max(1) {
                 continue;
             }
             *looked_ms = now_ms;
@@ -197,6 +198,9 @@ impl RocksDbKeyedState {
                 || self.hides_much_of_its_files(&name)?
             {
                 self.database.seal(&name)?;
+                self.database.wait_for_compaction(&name)?;
+            } else if lock(&self.database.ledger).family(&name).overdue && self.database.unlisted_cut().is_none() {
+                // A merge does not begin while a cut is not listed, and who lists it may be waiting for this.
                 self.database.wait_for_compaction(&name)?;
             }
         }

@@ -11,6 +11,9 @@ use std::collections::{HashMap, VecDeque};
 /// Deleted ranges of a state that are kept one by one.
 const RANGES_MAX: usize = 2048;
 
+/// Bytes of a deletion in a file, about.
+const DELETION_LEN: f64 = 32.0;
+
 /// Sealed memtables of a state that are remembered.
 const SEALED_MAX: usize = 1024;
 
@@ -55,15 +58,26 @@ impl Written {
 
 /// The states of a database.
 #[derive(Debug, Default)]
-pub(crate) struct Ledger(HashMap<String, FamilyLedger>);
+pub(crate) struct Ledger {
+    families: HashMap<String, FamilyLedger>,
+    /// The sequence number that what a restore brought reaches to.
+    restored_to: u64,
+}
 
 impl Ledger {
+    /// Begins, when the database holds what was restored and nothing else.
+    pub(crate) fn begin(&mut self, sequence: u64) {
+        self.restored_to = sequence;
+        self.families.values_mut().for_each(|family| family.flushed_to = sequence);
+    }
+
     /// What is known of a column family.
     pub(crate) fn family(&mut self, column_family: &str) -> &mut FamilyLedger {
-        if !self.0.contains_key(column_family) {
-            self.0.insert(column_family.to_owned(), FamilyLedger::default());
+        if !self.families.contains_key(column_family) {
+            let family = FamilyLedger { flushed_to: self.restored_to, ..FamilyLedger::default() };
+            self.families.insert(column_family.to_owned(), family);
         }
-        self.0.entry(column_family.to_owned()).or_default()
+        self.families.entry(column_family.to_owned()).or_default()
     }
 }
 
@@ -84,6 +98,8 @@ pub(crate) struct FamilyLedger {
     /// Keys deleted by files since all files were merged.
     deletes: u64,
     ranges: DeletedRanges,
+    /// Whether much more is dead than is allowed, so that writes wait for a merge.
+    pub(crate) overdue: bool,
 }
 
 impl FamilyLedger {
@@ -171,7 +187,7 @@ impl FamilyLedger {
             || self.sealed.iter().any(|(_, w)| w.deletes > 0 || !w.ranges.is_empty())
     }
 
-    /// Bytes that deletions of single keys hide, if each hides an entry of the usual size.
+    /// Bytes that deletions of single keys hide, if each hides an entry of the usual size, and their own.
     pub(crate) fn hidden_by_deletes(&self) -> u64 {
         self.usual_bytes(self.deletes)
     }
@@ -181,10 +197,11 @@ impl FamilyLedger {
         self.usual_bytes(self.open.deletes)
     }
 
-    /// Bytes of so many entries of the usual size.
-    fn usual_bytes(&self, entries: u64) -> u64 {
+    /// Bytes of so many deletions and of as many entries of the usual size.
+    fn usual_bytes(&self, deletes: u64) -> u64 {
         let (puts, put_bytes) = (self.puts + self.open.puts, self.put_bytes + self.open.put_bytes);
-        if puts == 0 { 0 } else { (entries as f64 * put_bytes as f64 / puts as f64) as u64 }
+        let of_entry = if puts == 0 { 0.0 } else { put_bytes as f64 / puts as f64 };
+        (deletes as f64 * (of_entry + DELETION_LEN)) as u64
     }
 
     /// The ranges deleted since all files were merged, or a sample of them, and how many each stands for.
@@ -243,6 +260,69 @@ impl DeletedRanges {
 }
 
 /// A file's name without directories.
-pub(crate) fn file_name(path: &str) -> &str {
+fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(name: &str, smallest_seqno: u64, largest_seqno: u64) -> LiveFile {
+        LiveFile {
+            column_family_name: "state:s".to_owned(),
+            name: format!("/{name}"),
+            directory: String::new(),
+            size: 1000,
+            level: 0,
+            start_key: None,
+            end_key: None,
+            smallest_seqno,
+            largest_seqno,
+            num_entries: 0,
+            num_deletions: 0,
+        }
+    }
+
+    fn written(stamp_ms: i64, deletes: u64) -> Written {
+        let mut written = Written { puts: 10, put_bytes: 1000, deletes, ..Written::default() };
+        written.stamp(stamp_ms);
+        written
+    }
+
+    #[test]
+    fn a_flushed_file_is_as_old_as_what_its_memtable_held() {
+        let mut ledger = Ledger::default();
+        ledger.begin(100);
+        let family = ledger.family("state:s");
+        for (stamp_ms, sequence) in [(1000, 200), (2000, 300), (3000, 400)] {
+            family.note(&mut written(stamp_ms, 5));
+            family.seal(sequence);
+        }
+        let unknown = Ages::even(0, 10);
+        // The third memtable is not flushed yet; the file that a restore brought is not of any.
+        family.observe(&[file("1.sst", 0, 100), file("2.sst", 150, 190), file("3.sst", 201, 280)], Some(unknown));
+        assert_eq!(family.ages("1.sst"), Some(&unknown));
+        assert_eq!(family.ages("/2.sst"), Some(&Ages::even(1000, 1000)));
+        assert_eq!(family.ages("3.sst"), Some(&Ages::even(2000, 2000)));
+        assert_eq!(family.hidden_by_deletes(), 10 * (100 + 32), "of two memtables");
+        family.observe(&[file("4.sst", 301, 333)], Some(unknown));
+        assert_eq!((family.ages("3.sst"), family.ages("4.sst")), (None, Some(&Ages::even(3000, 3000))));
+        family.merged(&["/tmp/5.sst".to_owned()], Some(unknown), true);
+        assert_eq!((family.ages("5.sst"), family.has_deletions()), (Some(&unknown), false));
+    }
+
+    #[test]
+    fn deleted_ranges_are_united_and_sampled() {
+        let mut ranges = DeletedRanges::default();
+        for start in 0..10u8 {
+            ranges.push((vec![start], vec![start + 1]));
+        }
+        ranges.unite();
+        assert_eq!(ranges.ranges, [(vec![0], vec![10])]);
+        let mut ranges = DeletedRanges::default();
+        (0..60_000u32).for_each(|i| ranges.push(((2 * i).to_be_bytes().to_vec(), (2 * i + 1).to_be_bytes().to_vec())));
+        let stood_for = ranges.ranges.len() as u64 * ranges.each_stands_for;
+        assert!(ranges.ranges.len() <= RANGES_MAX && (40_000..80_000).contains(&stood_for), "{stood_for}");
+    }
 }

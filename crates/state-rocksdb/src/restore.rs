@@ -6,9 +6,10 @@
 
 use crate::bulk_load::{BulkLoad, Family};
 use crate::column_family::{column_family, column_family_name, column_family_options, database_options};
-use crate::database::{Database, Rocks};
+use crate::database::{Database, Rocks, lock};
 use crate::error::from_rocksdb;
 use crate::keyed::RocksDbKeyedState;
+use crate::ledger::Written;
 use crate::local_dir::LocalDir;
 use crate::shared::Shared;
 use crate::upload::{FORMAT, FORMAT_VERSION};
@@ -149,6 +150,8 @@ fn clip(database: &Database, held: KeyGroupRange, wanted: KeyGroupRange, max: Ma
             let mut batch = rust_rocksdb::WriteBatch::default();
             batch.delete_range_cf(&family, &start, &end);
             database.rocks.write_without_wal(&batch).map_err(failed)?;
+            let mut written = Written { ranges: vec![(start.clone(), end.clone())], ..Written::default() };
+            lock(&database.ledger).family(&name).note(&mut written);
         }
     }
     Ok(())

@@ -20,8 +20,8 @@ mod with_hardly_any_memory {
             compaction: CompactionOptions {
                 run_limit: 2,
                 stop_limit: 4,
-                file_size_min: 16 << 10,
-                dead_min: 16 << 10,
+                file_size_min: 32 << 10,
+                dead_min: 256 << 10,
                 ..CompactionOptions::default()
             },
             ..RocksDbOptions::default()

@@ -153,12 +153,15 @@ fn any_case() -> impl Strategy<Value = Case> {
         .prop_map(|(prefix, start, end, limit, stop_after)| Case { prefix, start, end, limit, stop_after })
 }
 
+/// Puts and deletions, then ranges, in ascending order or not.
+type Round = (Vec<(Case, bool)>, Vec<Case>, bool);
+
 /// Scans told together visit what they visit one by one, in whatever order they come, between writes that put and delete.
 pub fn scans_told_together_agree_with_scans_one_by_one(fixture: &dyn BackendFixture) {
     let write_step = vec((any_case(), any::<bool>()), 0..40);
     let steps = vec((write_step, vec(any_case(), 0..50), any::<bool>()), 1..4);
     let config = Config { cases: 12, failure_persistence: None, max_shrink_iters: 500, ..Config::default() };
-    let run = |steps: Vec<(Vec<(Case, bool)>, Vec<Case>, bool)>| {
+    let run = |steps: Vec<Round>| {
         for descriptor in [scan_state("scan"), point_state("point")] {
             let subject = Subject::new(fixture);
             let (mut keyed, state, _) = filled(&subject, &descriptor);

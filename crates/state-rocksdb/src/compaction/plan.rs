@@ -20,7 +20,7 @@
 
 mod reclaim;
 
-pub(super) use reclaim::reclaim;
+pub(super) use reclaim::{excess, reclaim};
 
 use crate::column_family::BASE_LEVEL;
 use crate::options::CompactionOptions;

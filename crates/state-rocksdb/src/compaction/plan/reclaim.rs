@@ -17,14 +17,11 @@ const WORTH: f64 = 0.5;
 
 /// The merge that gives back what is dead, once it is too much.
 pub(crate) fn reclaim(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {
-    let all = bytes(layout.above_base().chain(layout.base()));
-    let (expired, hidden) = (layout.expired(), layout.hidden.min(all));
-    let live = all.saturating_sub(expired + hidden);
-    let allowed = live as f64 * options.dead_ratio + options.dead_min as f64;
-    if ((expired + hidden) as f64) <= allowed {
+    if excess(layout, options) <= 1.0 {
         return None;
     }
-    if hidden > expired {
+    let expired = layout.expired();
+    if layout.hidden > expired {
         return Some(merge_all(layout, options, "deleted"));
     }
     let expired_in_base: u64 = layout.base().iter().map(|file| file.expired).sum();
@@ -34,6 +31,14 @@ pub(crate) fn reclaim(layout: &Layout, options: &CompactionOptions) -> Option<Me
     };
     let files = files.into_iter().map(|file| file.name.clone()).collect();
     Some(Merge { files, output_level: BASE_LEVEL, file_size: base_file_size(layout, options), reason: "expired" })
+}
+
+/// What is dead, as a multiple of what is allowed.
+pub(crate) fn excess(layout: &Layout, options: &CompactionOptions) -> f64 {
+    let all = bytes(layout.above_base().chain(layout.base()));
+    let dead = layout.expired().saturating_add(layout.hidden).min(all);
+    let allowed = (all - dead) as f64 * options.dead_ratio + options.dead_min as f64;
+    dead as f64 / allowed.max(1.0)
 }
 
 /// The base file of which most has expired, with neighbours of which as much has, nearly.
