@@ -17,6 +17,8 @@ pub(crate) struct JobSettings {
     pub(crate) format: RowFormat,
     /// `table.exec.mini-batch.*`, where it is enabled.
     pub(crate) mini_batch: Option<MiniBatch>,
+    /// `table.exec.late-rows.table`.
+    pub(crate) late_rows: Option<String>,
 }
 
 impl JobSettings {
@@ -41,7 +43,9 @@ impl JobSettings {
             latency_ms: i64::try_from(config.get(&options::MINI_BATCH_ALLOW_LATENCY).as_millis()).unwrap_or(i64::MAX),
             rows: config.get(&options::MINI_BATCH_SIZE).unwrap_or(u64::MAX),
         });
-        Ok(JobSettings { time_zone, ttl: (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms)), format, mini_batch })
+        let ttl = (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms));
+        let late_rows = config.get(&options::LATE_ROWS_TABLE);
+        Ok(JobSettings { time_zone, ttl, format, mini_batch, late_rows })
     }
 }
 

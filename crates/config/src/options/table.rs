@@ -48,4 +48,11 @@ options! {
         "no limit",
         "How many rows each operator of a worker takes into a mini-batch at most.",
     );
+    /// Where rows go that come too late for their windows.
+    LATE_ROWS_TABLE: Option<String> = ConfigOption::unset(
+        "table.exec.late-rows.table",
+        "they are counted and dropped",
+        "The table that gets the rows that come too late for all of their windows. Each of its columns is filled from the \
+         column of that name of the table that the windows are over.",
+    );
 }

@@ -26,4 +26,4 @@ mod window;
 pub(crate) use group::GroupAggregateFactory;
 pub(crate) use grouping::Grouping;
 pub(crate) use layout::{AggregateCall, AggregateFunction, AggregatePlan, Layout, OutputColumn};
-pub(crate) use window::{RowTime, WindowAggregateFactory, WindowSpec, Windows};
+pub(crate) use window::{LATE_ROWS_PORT, LateRows, RowTime, WindowAggregateFactory, WindowSpec, Windows};

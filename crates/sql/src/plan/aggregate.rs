@@ -4,7 +4,7 @@ use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base
 use super::types::canonical;
 use super::window::FlowWindow;
 use crate::aggregate::{
-    AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn,
+    AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn, RowTime,
     WindowAggregateFactory, WindowSpec, Windows,
 };
 use crate::expression::{Compiler, WindowCall};
@@ -34,6 +34,11 @@ impl FlowBuilder<'_> {
                 .hint("compute windows over the table itself"));
         }
         let calls = input.calls()?;
+        let late = match &window {
+            Some(Windows::OfTime { time: RowTime::Event(_), .. }) => self.late_columns(&flow)?,
+            _ => None,
+        };
+        let late: Option<Vec<usize>> = late.map(|columns| columns.into_iter().map(|expr| input.other(expr)).collect());
         let key_columns = input.keys.len();
         let (columns, fields) = input.columns_and_fields()?;
         let output_columns = input.output_columns.clone();
@@ -66,8 +71,9 @@ impl FlowBuilder<'_> {
             format: self.settings.format,
             ttl,
         };
-        let window = window
-            .map(|windows| WindowSpec { windows, row_watermark: row_watermark.then(|| schema.fields().len() - 1) });
+        let late = self.late_rows_of(late, &schema)?;
+        let row_watermark = row_watermark.then(|| schema.fields().len() - 1);
+        let window = window.map(|windows| WindowSpec { windows, row_watermark, late: late.clone() });
         self.note_state(&id, &plan, window.as_ref());
         let description = describe(&plan, window.as_ref());
         let has_calls = !plan.calls.is_empty();
@@ -84,6 +90,9 @@ impl FlowBuilder<'_> {
         // A group of rows that only come does not change when nothing is computed of it.
         let changing = !description.is_windowed && (changing || has_calls);
         let node = self.graph.add(Node { id, description: description.text, schema: Arc::clone(&output), kind });
+        if let Some(late) = &late {
+            self.late_rows(node, late, bounded)?;
+        }
         let columns = logical_columns(&output, aggregate.schema.as_ref());
         Ok(Flow {
             node,

@@ -58,7 +58,7 @@ pub(super) struct FlowBuilder<'s> {
     pub(super) session: &'s Session,
     pub(super) settings: &'s JobSettings,
     pub(super) graph: &'s mut JobGraph,
-    sources: &'s Sources,
+    pub(super) sources: &'s Sources,
     pub(super) ttls: StateTtls,
     /// Whether the next aggregate's updates overwrite the row of its key, so that nobody needs the old row.
     pub(super) overwrites: bool,
@@ -66,6 +66,8 @@ pub(super) struct FlowBuilder<'s> {
     pub(super) rank: Option<RankLimit>,
     /// What operators keep, for `EXPLAIN`.
     pub(super) notes: BTreeMap<OperatorId, Vec<String>>,
+    /// The nodes that give late rows, and whether these end.
+    pub(super) late: Vec<(NodeId, bool)>,
     ids: OperatorIds,
 }
 
@@ -96,6 +98,7 @@ impl<'s> FlowBuilder<'s> {
             overwrites: false,
             rank: None,
             notes: BTreeMap::new(),
+            late: Vec::new(),
             ids,
         }
     }

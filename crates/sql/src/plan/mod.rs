@@ -11,6 +11,7 @@ mod field_names;
 mod flow;
 mod insert;
 mod join;
+mod late_rows;
 mod query;
 mod rank;
 mod rewrite;
@@ -34,9 +35,10 @@ use crate::settings::{JobSettings, option_error};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
 use headpond_config::{Config, Origin, options};
-use headpond_runtime::{JobGraph, Node, NodeKind};
+use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
 use insert::PlannedInsert;
+use late_rows::{add_sink, late_table};
 use query::{optimize, plan_query};
 use session::Session;
 use source::{Reads, Sources};
@@ -85,6 +87,7 @@ pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
     for (statement, planned) in &inserts {
         planner.insert(planned).map_err(|error| located(error, script, statement))?;
     }
+    planner.late_rows()?;
     planner.finish()
 }
 
@@ -99,6 +102,8 @@ struct Planner {
     sources: Sources,
     /// How many inserts each table has had: a second one into the same table has ids of its own.
     inserts: BTreeMap<String, usize>,
+    /// The nodes that give late rows, and whether these end.
+    late: Vec<(NodeId, bool)>,
 }
 
 impl Planner {
@@ -126,6 +131,7 @@ impl Planner {
             job,
             sources: Sources::default(),
             inserts: BTreeMap::new(),
+            late: Vec::new(),
         })
     }
 
@@ -162,23 +168,39 @@ impl Planner {
         for insert in inserts {
             reads.add(&insert.plan)?;
         }
+        if let Some(late) = late_table(&self.session, &self.settings)? {
+            reads.add_columns(&late.physical)?;
+        }
         self.sources = Sources::build(&reads, &self.session, &self.settings, &mut self.job.graph)?;
         Ok(())
     }
 
     fn insert(&mut self, planned: &PlannedInsert<'_>) -> Result<()> {
         let table = planned.table_name();
-        let number = self.inserts.entry(table.to_owned()).or_insert(0);
-        *number += 1;
-        let name = if *number == 1 { table.to_owned() } else { format!("{table}-{number}") };
+        let name = self.insert_name(table);
         let ttls = StateTtls::new(self.settings.ttl, planned.query(), &self.session)?;
         let (session, settings) = (&self.session, &self.settings);
         let mut builder = FlowBuilder::new(session, settings, &mut self.job.graph, &self.sources, ttls, &name);
         builder.insert(planned, &name)?;
         builder.ttls.check_followed(planned.query())?;
         let notes = std::mem::take(&mut builder.notes);
+        self.late.append(&mut builder.late);
         self.job.notes.extend(notes);
         Ok(())
+    }
+
+    /// Adds the insert of late rows, if there are windows that give any.
+    fn late_rows(&mut self) -> Result<()> {
+        let Some(table) = late_table(&self.session, &self.settings)? else { return Ok(()) };
+        let name = self.insert_name(&table.name);
+        add_sink(&mut self.job.graph, &self.late, &table, &name, &self.settings)
+    }
+
+    /// The name of the next insert into a table.
+    fn insert_name(&mut self, table: &str) -> String {
+        let number = self.inserts.entry(table.to_owned()).or_insert(0);
+        *number += 1;
+        if *number == 1 { table.to_owned() } else { format!("{table}-{number}") }
     }
 
     fn explain_insert(&mut self, insert: &Insert) -> Result<()> {
@@ -203,6 +225,9 @@ impl Planner {
         let mut graph = JobGraph::new();
         let mut reads = Reads::default();
         reads.add(plan)?;
+        if let Some(late) = late_table(&self.session, &self.settings)? {
+            reads.add_columns(&late.physical)?;
+        }
         let sources = Sources::build(&reads, &self.session, &self.settings, &mut graph)?;
         let ttls = StateTtls::new(self.settings.ttl, query, &self.session)?;
         let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &sources, ttls, name);

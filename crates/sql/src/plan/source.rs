@@ -38,6 +38,15 @@ impl Reads {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Adds the columns of these names of every table with event time that is read.
+    pub(super) fn add_columns(&mut self, names: &Schema) -> Result<()> {
+        for (table, columns) in self.0.values_mut().filter(|(table, _)| table.watermark.is_some()) {
+            let named = names.fields().iter().filter_map(|field| table.schema.index_of(field.name()).ok());
+            columns.extend(physical(table, &named.collect::<Vec<_>>())?);
+        }
+        Ok(())
+    }
+
     fn scan(&mut self, scan: &TableScan) -> Result<()> {
         let table = scanned(scan)?;
         let needed = physical(table, &projection(scan, table))?;
@@ -78,6 +87,8 @@ pub(super) struct Sources(BTreeMap<String, SharedSource>);
 /// A source that all scans of its table share.
 #[derive(Debug, Clone)]
 pub(super) struct SharedSource {
+    /// The table.
+    pub(super) table: Arc<Table>,
     /// Its node. With event time the node has the hidden column of row watermarks behind the others.
     pub(super) node: NodeId,
     /// The node's columns, without the hidden one.
@@ -106,6 +117,11 @@ impl Sources {
         Ok(Sources(sources))
     }
 
+    /// The source whose node this is.
+    pub(super) fn at(&self, node: NodeId) -> Option<&SharedSource> {
+        self.0.values().find(|source| source.node == node)
+    }
+
     /// The source of a table.
     pub(super) fn of(&self, table: &Table) -> Result<&SharedSource> {
         self.0.get(&table.name).ok_or_else(|| Error::internal(format!("table {} has no source", table.name)))
@@ -113,7 +129,7 @@ impl Sources {
 }
 
 fn source(
-    table: &Table,
+    table: &Arc<Table>,
     columns: &[usize],
     session: &Session,
     settings: &JobSettings,
@@ -136,7 +152,7 @@ fn source(
         schema,
         kind: NodeKind::Source(SourceNode { source, watermarks, row_watermark }),
     });
-    Ok(SharedSource { node, base, bounded })
+    Ok(SharedSource { table: Arc::clone(table), node, base, bounded })
 }
 
 fn names(schema: &Schema) -> String {

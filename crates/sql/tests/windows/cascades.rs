@@ -40,7 +40,7 @@ fn a_larger_window_over_smaller_ones() {
          FROM TABLE(HOP(TABLE v, DESCRIPTOR(wt), INTERVAL '1' MINUTE, INTERVAL '1' MINUTE)) GROUP BY k, window_start, window_end",
     ] {
         let sql = format!("{}{inner} INSERT INTO out {outer};", tables(4500, OUT));
-        assert_same(&result(&rows, &sql), &expected, &format!("{outer}"));
+        assert_same(&result(&rows, &sql), &expected, outer);
     }
 }
 

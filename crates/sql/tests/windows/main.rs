@@ -6,6 +6,7 @@ mod common;
 mod cascades;
 mod hop;
 mod input;
+mod late_rows;
 mod processing_time;
 mod refused;
 mod session;

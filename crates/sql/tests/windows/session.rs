@@ -113,7 +113,7 @@ fn a_key_with_hundreds_of_open_sessions_keeps_them_apart() {
         for format in ["row", "protobuf", "avro"] {
             let set = format!("SET 'state.serialization.format' = '{format}';");
             let sql = format!("{set}{}{}", tables(20_000_000, OUT), query(5000));
-            assert_same(&result(&rows, &sql), &as_rows(&sessions, 5000), &format!("{format}"));
+            assert_same(&result(&rows, &sql), &as_rows(&sessions, 5000), format);
         }
     }
 }
@@ -170,7 +170,7 @@ fn the_ways_in_which_sessions_are_written_mean_the_same() {
     let expected = as_rows(&sessions(&rows, 4000).0, 4000);
     for query in queries {
         let sql = format!("{}{query}", tables(3000, OUT));
-        assert_same(&result(&rows, &sql), &expected, &format!("{query}"));
+        assert_same(&result(&rows, &sql), &expected, &query);
     }
 }
 
@@ -195,7 +195,7 @@ fn conditions_on_sessions_hold_for_sessions() {
         ),
     ] {
         let sql = format!("{}{query}", tables(3000, OUT));
-        assert_same(&result(&rows, &sql), &as_rows(&long, gap_ms), &format!("{query}"));
+        assert_same(&result(&rows, &sql), &as_rows(&long, gap_ms), &query);
     }
 }
 

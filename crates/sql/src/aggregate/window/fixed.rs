@@ -18,7 +18,7 @@ use crate::expression::{WindowShape, window_start};
 use arrow_array::UInt32Array;
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::ChangeBatch;
-use headpond_runtime::operator::{Counters, KeyedOperator, OperatorContext, OperatorSetup, Progress};
+use headpond_runtime::operator::{KeyedOperator, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{EntryKeys, window_namespace, window_of_namespace};
 use headpond_state::row::{Datum, RowCodec};
@@ -86,7 +86,7 @@ impl FixedWindows {
     }
 
     fn fold(&mut self, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<()> {
-        self.assign(batch, cx);
+        self.assign(batch, cx)?;
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -107,11 +107,12 @@ impl FixedWindows {
     }
 
     /// Finds the windows of the rows that are not late.
-    fn assign(&mut self, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) {
+    fn assign(&mut self, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<()> {
         self.rows.clear();
         self.keys.clear();
         let times = RowTimes::new(&self.spec, batch.changes.rows(), cx);
-        let (mut late, mut without_time) = (0, 0);
+        let mut late = Vec::new();
+        let mut without_time = 0;
         let mut add = |row: usize, start_ms: i64, end_ms: i64| {
             self.rows.push(row as u32);
             self.keys.push_with(|out| {
@@ -141,7 +142,7 @@ impl FixedWindows {
                             end_ms = end_ms.saturating_sub(slide_ms);
                         }
                     } else {
-                        late += 1;
+                        late.push(row as u32);
                     }
                     continue;
                 }
@@ -164,11 +165,11 @@ impl FixedWindows {
             if is_open(end_ms) {
                 add(row, start_ms, end_ms);
             } else {
-                late += 1;
+                late.push(row as u32);
             }
         }
-        cx.counters.add(Counters::LATE_ROWS, late);
         cx.counters.add(WITHOUT_TIME, without_time);
+        self.spec.give_late(late, &batch.changes, cx)
     }
 
     fn load(&mut self, state: &mut dyn KeyedStateBackend) -> Result<()> {

@@ -6,13 +6,16 @@
 //! *Time* is event time, or processing time where the window's time is `PROCTIME()`. A row's *watermark* is what its source had promised
 //! just before the row (see `docs/decisions/0007`), so that which rows are late does not depend on how rows fall into batches and ticks.
 //!
-//! In reading order: `row_times`, `rows`, `fixed`, `hop`, `session`.
+//! In reading order: `row_times`, `late_rows`, `rows`, `fixed`, `hop`, `session`.
 
 mod fixed;
 mod hop;
+mod late_rows;
 mod row_times;
 mod rows;
 mod session;
+
+pub(crate) use late_rows::{LATE_ROWS_PORT, LateRows};
 
 use super::layout::AggregatePlan;
 use crate::expression::WindowShape;
@@ -85,12 +88,14 @@ impl Windows {
 }
 
 /// Which windows, and how late rows are told.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct WindowSpec {
     /// The windows.
     pub(crate) windows: Windows,
     /// The input column of the row watermarks; without one, event time judges.
     pub(crate) row_watermark: Option<usize>,
+    /// What is given of late rows, where anybody wants them.
+    pub(crate) late: Option<LateRows>,
 }
 
 impl WindowSpec {
@@ -141,9 +146,9 @@ impl KeyedOperatorFactory for WindowAggregateFactory {
         let plan = Arc::clone(&self.plan);
         Ok(match self.window.windows {
             Windows::OfTime { shape: WindowShape::Session { gap_ms }, .. } => {
-                Box::new(session::Sessions::open(plan, self.window, gap_ms, setup)?)
+                Box::new(session::Sessions::open(plan, self.window.clone(), gap_ms, setup)?)
             }
-            _ => Box::new(fixed::FixedWindows::open(plan, self.window, setup)?),
+            _ => Box::new(fixed::FixedWindows::open(plan, self.window.clone(), setup)?),
         })
     }
 }

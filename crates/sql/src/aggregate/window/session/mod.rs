@@ -131,7 +131,8 @@ impl Sessions {
         self.load(cx.state)?;
         let times = RowTimes::new(&self.spec, batch.changes.rows(), cx);
         self.load_older(&times, batch.changes.num_rows(), cx.state)?;
-        self.place(&times, batch.changes.num_rows(), cx.counters);
+        let late = self.place(&times, batch.changes.num_rows(), cx.counters);
+        self.spec.give_late(late, &batch.changes, cx)?;
         if self.rows.is_empty() {
             return Ok(());
         }
@@ -190,11 +191,12 @@ impl Sessions {
         self.older.load(wanted, self.grouping.keys(), &mut self.open, &mut self.accumulators, state)
     }
 
-    /// Finds the sessions of the rows that are not late.
-    fn place(&mut self, times: &RowTimes<'_>, rows: usize, counters: &mut Counters) {
+    /// Finds the sessions of the rows that are not late; gives those that are.
+    fn place(&mut self, times: &RowTimes<'_>, rows: usize, counters: &mut Counters) -> Vec<u32> {
         self.rows.clear();
         self.of_rows.clear();
-        let (mut late, mut without_time) = (0, 0);
+        let mut late = Vec::new();
+        let mut without_time = 0;
         for row in 0..rows {
             let Some(time_ms) = times.time_ms(row) else {
                 without_time += 1;
@@ -207,7 +209,7 @@ impl Sessions {
                     self.rows.push(row as u32);
                     self.of_rows.push(session);
                 }
-                None => late += 1,
+                None => late.push(row as u32),
             }
         }
         if !self.open.merged.is_empty() {
@@ -215,8 +217,8 @@ impl Sessions {
                 *session = self.open.root(*session);
             }
         }
-        counters.add(Counters::LATE_ROWS, late);
         counters.add(WITHOUT_TIME, without_time);
+        late
     }
 
     /// Writes the keys that have changed. Older sessions that ended at `passed_ms` or before are over.
