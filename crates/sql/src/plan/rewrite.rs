@@ -121,11 +121,16 @@ impl VisitorMut for DistinctNames {
 
 fn name_columns(select: &mut Select, by_position: bool) {
     let mut names = Vec::new();
-    let mut all_columns = false;
+    // The tables of which all columns stand there; `None`: all of them.
+    let mut all_columns_of: Vec<Option<String>> = Vec::new();
     for item in &mut select.projection {
         let (name, is_taken) = match &*item {
-            SelectItem::Wildcard(options) | SelectItem::QualifiedWildcard(_, options) => {
-                all_columns |= is_everything(options);
+            SelectItem::Wildcard(options) => {
+                all_columns_of.extend(is_everything(options).then_some(None));
+                continue;
+            }
+            SelectItem::QualifiedWildcard(table, options) => {
+                all_columns_of.extend(is_everything(options).then(|| Some(table.to_string())));
                 continue;
             }
             SelectItem::ExprWithAlias { alias, .. } => {
@@ -133,7 +138,10 @@ fn name_columns(select: &mut Select, by_position: bool) {
                 (alias.value.clone(), is_taken)
             }
             SelectItem::UnnamedExpr(expr) => match plain_column(expr) {
-                Some(name) => (name.to_owned(), all_columns || names.iter().any(|other| other == name)),
+                Some(name) => {
+                    let is_there = is_among(expr, &all_columns_of) || names.iter().any(|other| other == name);
+                    (name.to_owned(), is_there)
+                }
                 None => (expr.to_string(), true),
             },
             SelectItem::ExprWithAliases { .. } => continue,
@@ -142,13 +150,26 @@ fn name_columns(select: &mut Select, by_position: bool) {
             names.push(name);
             continue;
         }
-        let is_column = matches!(&*item, SelectItem::UnnamedExpr(expr) if plain_column(expr).is_some());
-        let name = unique(name, &names, is_column && all_columns);
+        let is_there = matches!(&*item, SelectItem::UnnamedExpr(expr)
+            if plain_column(expr).is_some() && is_among(expr, &all_columns_of));
+        let name = unique(name, &names, is_there);
         if let SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } = &*item {
             *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias: Ident::with_quote('`', name.clone()) };
         }
         names.push(name);
     }
+}
+
+/// Whether a column is one of those that `*` has given already: of another table's `*` it is not.
+fn is_among(column: &Expr, all_columns_of: &[Option<String>]) -> bool {
+    let table = match column {
+        Expr::CompoundIdentifier(parts) if parts.len() > 1 => Some(parts[parts.len() - 2].value.as_str()),
+        _ => None,
+    };
+    all_columns_of.iter().any(|of| match (of, table) {
+        (None, _) | (_, None) => true,
+        (Some(of), Some(table)) => of == table,
+    })
 }
 
 /// Whether a `*` gives all columns.
