@@ -19,7 +19,7 @@ use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::datum::field_type;
 use headpond_runtime::key::KeyEncoder;
 use headpond_state::backend::{KeyBatch, ScanRange};
-use headpond_state::encoding::{KeySchema, prefix_end, put_datum, put_i16};
+use headpond_state::encoding::{KeySchema, put_datum, put_i16};
 use headpond_state::row::{Datum, FieldType};
 use headpond_state::ttl::{self, TtlConfig};
 use headpond_state::{
@@ -31,6 +31,8 @@ use headpond_state::{
 pub(super) const VALUES: &str = "values";
 /// The version of an entry's value, its first byte.
 const VERSION: u8 = 1;
+/// Beyond this many entries of a group a range of them is removed, which costs all later reads a little.
+const REMOVED_ONE_BY_ONE: usize = 64;
 /// How many entries of a group are rewritten at a time.
 const REWRITTEN_AT_A_TIME: usize = 4096;
 
@@ -453,21 +455,26 @@ impl ValueSets {
         let is_dead = |group: &usize| accumulators.existed[*group] && accumulators.rows[*group] <= 0;
         let mut dead: Vec<usize> = (0..accumulators.len()).filter(is_dead).collect();
         dead.sort_unstable_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
-        self.remove(dead.iter().map(|group| keys.get(*group)).collect(), state)
+        self.remove(&dead.iter().map(|group| keys.get(*group)).collect::<Vec<_>>(), state)
     }
 
-    /// Removes all values of keys, which ascend. Mostly there are none any more.
-    pub(super) fn remove(&mut self, keys: Vec<&[u8]>, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let ranges: Vec<ScanRange<'_>> = keys.iter().map(|key| ScanRange::prefix(key).limit(1)).collect();
+    /// Removes all values of keys, which ascend: a few one by one, more with a range.
+    pub(super) fn remove(&mut self, keys: &[&[u8]], state: &mut dyn KeyedStateBackend) -> Result<()> {
+        let ranges: Vec<ScanRange<'_>> = keys.iter().map(|key| ScanRange::prefix(key)).collect();
         let (writes, id) = (&mut self.writes, self.state);
         writes.clear();
         let mut end = Vec::new();
-        state.scan_many(id, &ranges, &mut |range, _| {
+        let mut seen = (usize::MAX, 0);
+        state.scan_many(id, &ranges, &mut |range, entry| {
+            seen = if seen.0 == range { (range, seen.1 + 1) } else { (range, 1) };
+            if seen.1 <= REMOVED_ONE_BY_ONE {
+                writes.delete(id, entry.key);
+                return Flow::Continue;
+            }
             end.clear();
             end.extend_from_slice(keys[range]);
             put_i16(i16::MAX, &mut end);
-            prefix_end(&mut end);
-            writes.delete_range(id, keys[range], &end);
+            writes.delete_range(id, entry.key, &end);
             Flow::Stop
         })?;
         if writes.is_empty() {

@@ -7,7 +7,7 @@ use crate::aggregate::{
     AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn, RowTime,
     WindowAggregateFactory, WindowSpec, Windows,
 };
-use crate::expression::{Compiler, WindowCall};
+use crate::expression::{Compiler, WindowCall, WindowShape};
 use crate::script::not_supported;
 use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -51,8 +51,9 @@ impl FlowBuilder<'_> {
         let schema = self.graph.node(materialized.node).schema.clone();
         let ttl = if window.is_some() { None } else { self.state_ttl(&aggregate.input) };
         let layout = Layout::new(&calls, &schema, changing, ttl.is_some(), &rows_name)?;
-        if window.is_some() && layout.has_sets() {
-            return Err(not_supported("an aggregate of DISTINCT values in a window", Some(DISTINCT_IN_WINDOW)));
+        let is_session = matches!(window, Some(Windows::OfTime { shape: WindowShape::Session { .. }, .. }));
+        if is_session && layout.has_sets() {
+            return Err(not_supported("an aggregate of DISTINCT values in sessions", Some(DISTINCT_IN_SESSIONS)));
         }
         let id = self.next_id(if window.is_some() { "window-aggregate" } else { "group-aggregate" });
         let key: Vec<usize> = (0..key_columns).collect();
@@ -271,7 +272,7 @@ impl<'a> AggregateInput<'a> {
     }
 }
 
-const DISTINCT_IN_WINDOW: &str = "aggregate twice: SELECT window_start, COUNT(x) FROM (SELECT window_start, x FROM … GROUP BY window_start, window_end, x) …";
+const DISTINCT_IN_SESSIONS: &str = "aggregates of DISTINCT values are supported without windows and in TUMBLE and HOP";
 
 /// An expression as people write it; casts are left out.
 pub(super) fn text_of(expr: &Expr) -> String {

@@ -188,11 +188,11 @@ fn expected(versions: &[Version], changing: bool) -> BTreeMap<String, Vec<Value>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
     fn every_aggregate_is_that_of_the_rows_that_are_left(
-        versions in proptest::collection::vec(version(), 1..60),
+        versions in proptest::collection::vec(version(), 1..40),
         batch in prop_oneof![Just(1usize), 2usize..9, Just(1000)],
         changing in proptest::bool::weighted(0.8),
         settings in proptest::sample::select(vec![

@@ -9,6 +9,7 @@ mod first_rows;
 mod mini_batches;
 mod nexmark;
 mod unions;
+mod windows;
 
 use common::{Rows, Run, file, materialized, planned};
 use headpond_state::Result;

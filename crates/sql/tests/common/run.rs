@@ -113,11 +113,13 @@ impl<'g> Run<'g> {
     pub fn tick(&mut self, rows: usize, processing_time_ms: i64) -> Result<bool> {
         let mut any = false;
         self.ticks += 1;
-        self.cut = self.reopened_every.is_some_and(|every| self.ticks % every == 0);
+        self.cut = self.reopened_every.is_some_and(|every| self.ticks.is_multiple_of(every));
         for index in 0..self.sources.len() {
             any |= self.read(index, rows, processing_time_ms)?;
         }
-        if std::mem::take(&mut self.cut) {
+        if self.cut {
+            self.advance(processing_time_ms)?;
+            self.cut = false;
             self.restart()?;
         }
         Ok(any)

@@ -14,6 +14,7 @@ use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::{ACCUMULATORS, accumulators_descriptor, give_slices, overflow_error};
 use crate::aggregate::grouping::Grouping;
 use crate::aggregate::layout::AggregatePlan;
+use crate::aggregate::value_sets::{GroupedBatch, Transitions, ValueSets};
 use crate::expression::{WindowShape, window_start};
 use arrow_array::UInt32Array;
 use headpond_runtime::KeyedBatch;
@@ -40,6 +41,8 @@ pub(super) struct FixedWindows {
     sorted: bool,
     pub(super) max_parallelism: MaxParallelism,
     accumulators: Accumulators,
+    /// The sets of values, for aggregates that need them. Those of slices cannot be merged: windows are not kept in slices then.
+    sets: Option<ValueSets>,
     grouping: Grouping,
     /// The rows that are added to windows, each as often as there are windows to add it to.
     rows: Vec<u32>,
@@ -64,9 +67,15 @@ impl FixedWindows {
         let timers = Timers::descriptor(TIMERS).with_key_schema(plan.key_schema.to_string());
         let mut timers = Timers::register(setup.state, &timers)?;
         let earliest = timers.earliest(setup.state)?;
+        let sorted = setup.capabilities.prefers_sorted_batches;
+        let sets = match plan.layout.has_sets() {
+            true => Some(ValueSets::open(&plan, setup.state, sorted, setup.max_parallelism)?),
+            false => None,
+        };
         Ok(FixedWindows {
+            sets,
             codec: plan.codec(),
-            sorted: setup.capabilities.prefers_sorted_batches,
+            sorted,
             max_parallelism: setup.max_parallelism,
             accumulators: Accumulators::new(&plan.layout),
             grouping: Grouping::default(),
@@ -98,7 +107,17 @@ impl FixedWindows {
         let FixedWindows { grouping, keys, sorted, .. } = self;
         grouping.group(keys.len(), |row| keys.get(row), *sorted);
         self.load(cx.state)?;
-        let folded = self.accumulators.fold(&self.plan.layout, &changes, self.grouping.groups(), None);
+        let groups = self.grouping.groups();
+        self.accumulators.count_rows(groups, None);
+        let transitions = match &mut self.sets {
+            None => Transitions::default(),
+            Some(sets) => {
+                let now_ms = cx.processing_time_ms;
+                let batch = GroupedBatch { changes: &changes, signs: None, groups: &self.grouping, now_ms };
+                sets.apply(batch, &mut self.accumulators, &mut *cx.state)?
+            }
+        };
+        let folded = self.accumulators.fold_cells(&self.plan.layout, &changes, groups, None, &transitions);
         folded.map_err(|overflow| {
             let row = self.rows[overflow.row] as usize;
             overflow_error(&self.plan, &batch.keys.get(row)[self.max_parallelism.prefix_len()..])
@@ -132,12 +151,12 @@ impl FixedWindows {
                     let slice_ms = window_start(time_ms, slide_ms, offset_ms);
                     let first_end_ms = slice_ms.saturating_add(slide_ms);
                     let last_end_ms = slice_ms.saturating_add(size_ms);
-                    if is_open(first_end_ms) {
+                    if is_open(first_end_ms) && self.sets.is_none() {
                         add(row, slice_ms, first_end_ms);
                     } else if is_open(last_end_ms) {
-                        // Late for some of its windows: it is added to each of the others.
+                        // Late for some of its windows, or not in slices: it is added to each window that is open.
                         let mut end_ms = last_end_ms;
-                        while is_open(end_ms) {
+                        while end_ms >= first_end_ms && is_open(end_ms) {
                             add(row, end_ms.saturating_sub(size_ms), end_ms);
                             end_ms = end_ms.saturating_sub(slide_ms);
                         }
@@ -227,7 +246,7 @@ impl FixedWindows {
             }
             let Some(mut cursor) = self.closing.take() else { return Ok(Progress::Done) };
             let more = match self.spec.windows {
-                Windows::OfTime { shape: WindowShape::Hop { slide_ms, size_ms, .. }, .. } => {
+                Windows::OfTime { shape: WindowShape::Hop { slide_ms, size_ms, .. }, .. } if self.sets.is_none() => {
                     self.close_hopping(closing_ms, slide_ms, size_ms, cx.state)?
                 }
                 _ => {
@@ -269,6 +288,11 @@ impl FixedWindows {
             self.writes.delete(self.state, entry);
         }
         state.write(&mut self.writes)?;
+        if let Some(sets) = &mut self.sets {
+            let mut keys: Vec<&[u8]> = self.keys.iter().collect();
+            keys.sort_unstable();
+            sets.remove(&keys, state)?;
+        }
         self.timers.remove_all(state, due)
     }
 }
