@@ -19,7 +19,8 @@ use super::rows::{Kept, SideRows, any_null, push_row};
 use super::work::{Buffers, Join, Stored, Work};
 use arrow_array::Array;
 use arrow_array::cast::AsArray;
-use arrow_array::types::{Int64Type, TimestampMillisecondType};
+use arrow_array::types::Int64Type;
+use arrow_array::{RecordBatch, TimestampMillisecondArray};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
@@ -32,15 +33,45 @@ use std::sync::Arc;
 /// The shortest bucket: about an exact time there are not many rows to drop at a time.
 const BUCKET_MS_MIN: i64 = 1000;
 
+/// What tells a row's time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JoinTime {
+    /// The column.
+    pub(crate) column: usize,
+    /// What is added to it, in milliseconds: -1 for the end of a window, whose last millisecond is the row's time.
+    pub(crate) shift_ms: i64,
+}
+
+impl JoinTime {
+    fn of(self, rows: &RecordBatch) -> Times<'_> {
+        Times { values: rows.column(self.column).as_primitive(), shift_ms: self.shift_ms }
+    }
+}
+
+/// The times of a batch.
+#[derive(Debug, Clone, Copy)]
+struct Times<'a> {
+    values: &'a TimestampMillisecondArray,
+    shift_ms: i64,
+}
+
+impl Times<'_> {
+    #[inline]
+    fn value(self, row: usize) -> i64 {
+        self.values.value(row).saturating_add(self.shift_ms)
+    }
+}
+
 /// Which times match.
 #[derive(Debug, Clone)]
 pub(crate) struct IntervalSpec {
-    /// How much later than the left row's time the right row's time is at least (below zero: how much earlier at most), in milliseconds.
+    /// How much later than the left row's time the right row's time is at least (below zero: how much earlier at most), in
+    /// milliseconds.
     pub(crate) lower_ms: i64,
     /// How much later it is at most, in milliseconds.
     pub(crate) upper_ms: i64,
-    /// The columns of the rows' times.
-    pub(crate) times: [usize; 2],
+    /// The rows' times.
+    pub(crate) times: [JoinTime; 2],
     /// The columns of the row watermarks, where there are any.
     pub(crate) row_watermarks: [Option<usize>; 2],
 }
@@ -200,7 +231,7 @@ impl IntervalJoin {
     /// are given alone.
     fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Deltas {
         let rows = batch.changes.rows();
-        let times = rows.column(self.spec.times[side]).as_primitive::<TimestampMillisecondType>();
+        let times = self.spec.times[side].of(rows);
         let watermarks =
             self.spec.row_watermarks[side].map(|column| rows.column(column).as_primitive::<Int64Type>().values());
         let nulls = any_null(rows, &self.plan.sides[side].key);
@@ -209,7 +240,7 @@ impl IntervalJoin {
         let mut late = 0;
         for row in 0..rows.num_rows() {
             let watermark_ms = watermarks.map_or(cx.event_time_ms, |watermarks| watermarks[row]);
-            if times.is_null(row) {
+            if times.values.is_null(row) {
                 without_match.push(row as u32);
             } else if times.value(row) <= watermark_ms {
                 late += 1;
@@ -226,7 +257,7 @@ impl IntervalJoin {
 
     /// Tells the probe where the rows' matches may be.
     fn locate(&mut self, side: usize, batch: &KeyedBatch, deltas: &Deltas) {
-        let times = batch.changes.rows().column(self.spec.times[side]).as_primitive::<TimestampMillisecondType>();
+        let times = self.spec.times[side].of(batch.changes.rows());
         let bucket_ms = self.spec.bucket_ms();
         let matching = |index: u32| self.spec.matching(side, times.value(deltas.deltas[index as usize].row as usize));
         let IntervalJoin { buffers: Buffers { probe, .. }, buckets, entries, places, .. } = self;
@@ -277,8 +308,7 @@ impl IntervalJoin {
 
     /// Gives the batch's rows alone that have a match, or will never have one.
     fn give_alone(&self, work: &mut Work, event_time_ms: i64) {
-        let times = work.batch.changes.rows().column(self.spec.times[work.side]);
-        let times = times.as_primitive::<TimestampMillisecondType>();
+        let times = self.spec.times[work.side].of(work.batch.changes.rows());
         let keyed = work.deltas.keyed();
         let keep_ms = self.spec.keep_ms(work.side);
         for (index, delta) in work.deltas.deltas.iter().enumerate() {
@@ -298,7 +328,7 @@ impl IntervalJoin {
     /// Writes the batch's rows to their side.
     fn keep(&mut self, work: &Work, cx: &mut OperatorContext<'_>) -> Result<()> {
         let Work { side, batch, .. } = work;
-        let times = batch.changes.rows().column(self.spec.times[*side]).as_primitive::<TimestampMillisecondType>();
+        let times = self.spec.times[*side].of(batch.changes.rows());
         let bucket_ms = self.spec.bucket_ms();
         let Stored { state, rows, .. } = &self.sides[*side];
         let keep_ms = self.spec.keep_ms(*side);

@@ -5,7 +5,8 @@
 //! The inputs are processed in separate calls, so every pair is seen exactly once.
 //!
 //! [`RegularJoin`](regular::RegularJoin) keeps rows until they are taken back or expire. [`IntervalJoin`](interval::IntervalJoin)
-//! is for rows with event time that may only match rows of about their own time: what event time has passed is dropped.
+//! is for rows with event time that may only match rows of about their own time, or of their own window: what event time has passed is
+//! dropped.
 //!
 //! An outer, semi or anti join must know of each of its rows whether it has matches. It keeps their number with the row. When it
 //! becomes or ceases to be zero, what was given for the row alone is taken back or given again.
@@ -27,6 +28,6 @@ mod regular;
 mod rows;
 mod work;
 
-pub(crate) use interval::{IntervalJoinFactory, IntervalSpec};
+pub(crate) use interval::{IntervalJoinFactory, IntervalSpec, JoinTime};
 pub(crate) use plan::{JoinCondition, JoinKind, JoinPlan, JoinSide};
 pub(crate) use regular::RegularJoinFactory;

@@ -5,8 +5,11 @@ use super::error::planning_error;
 use super::flow::{Flow, FlowBuilder, column, over_base};
 use super::time_bounds::TimeBounds;
 use super::types::canonical;
-use crate::expression::{Compiler, substitute};
-use crate::join::{IntervalJoinFactory, IntervalSpec, JoinCondition, JoinKind, JoinPlan, JoinSide, RegularJoinFactory};
+use super::window::FlowWindow;
+use crate::expression::{Compiler, WindowPart, substitute};
+use crate::join::{
+    IntervalJoinFactory, IntervalSpec, JoinCondition, JoinKind, JoinPlan, JoinSide, JoinTime, RegularJoinFactory,
+};
 use crate::script::not_supported;
 use crate::words::in_sql;
 use arrow_schema::{Field, Schema, SchemaRef};
@@ -28,18 +31,21 @@ impl FlowBuilder<'_> {
         let kind = checked_kind(join)?;
         let bounds = TimeBounds::of(join);
         let flows = [self.build(&join.left, !bounds.is_empty())?, self.build(&join.right, !bounds.is_empty())?];
-        let bounds = bounds.into_iter().find(|bounds| are_event_times(bounds, &flows));
+        let timed = bounds.into_iter().find_map(|bounds| {
+            let times = [JoinedTime::of(&flows[0], bounds.left)?, JoinedTime::of(&flows[1], bounds.right)?];
+            Some((bounds, times))
+        });
         let bounded = flows.iter().all(|flow| flow.bounded);
         let [left, right] = flows;
-        let is_timed = bounds.is_some();
+        let is_timed = timed.is_some();
         let (left, left_side) = self.join_side(left, join, kind, 0, is_timed)?;
         let (right, right_side) = self.join_side(right, join, kind, 1, is_timed)?;
         let flows = [left, right];
         let sides = [left_side, right_side];
 
         let combined = combined_schema(join, &sides);
-        let rest = match &bounds {
-            Some(bounds) => bounds.rest.as_ref(),
+        let rest = match &timed {
+            Some((bounds, _)) => bounds.rest.as_ref(),
             None => join.filter.as_ref(),
         };
         let condition = rest.map(|rest| self.condition(rest, join, &sides, &combined)).transpose()?;
@@ -48,28 +54,44 @@ impl FlowBuilder<'_> {
             _ => Arc::clone(&combined),
         };
         let key_schema = KeyEncoder::new(&sides[0].schema, &sides[0].key, MaxParallelism::DEFAULT)?.schema();
-        let description = describe(kind, &sides, bounds.as_ref(), rest);
+        let description = describe(kind, &sides, timed.as_ref().map(|(bounds, _)| bounds), rest);
         let inputs = flows.iter().zip(&sides).map(|(flow, side)| KeyedInput { node: flow.node, key: side.key.clone() });
         let inputs = inputs.collect();
         let plan =
             JoinPlan { kind, sides, key_schema, condition, output: Arc::clone(&output), format: self.settings.format };
 
-        let id = self.next_id(if is_timed { "interval-join" } else { "join" });
+        let id = self.next_id(match &timed {
+            None => "join",
+            Some((_, [JoinedTime::Rows, _] | [_, JoinedTime::Rows])) => "interval-join",
+            Some(_) => "window-join",
+        });
         let changing = !is_timed && plan.is_changing();
-        let mut event_time = None;
-        let operator: Arc<dyn KeyedOperatorFactory> = match bounds {
-            Some(bounds) => {
+        let (mut event_time, mut window) = (None, None);
+        let operator: Arc<dyn KeyedOperatorFactory> = match timed {
+            Some((bounds, times)) => {
                 let row_watermark = |side: usize| {
                     let last = plan.sides[side].schema.fields().len() - 1;
                     flows[side].row_watermark.then_some(last)
                 };
+                let [left, right] = times.map(JoinedTime::shift_ms);
                 let spec = IntervalSpec {
-                    lower_ms: bounds.lower_ms,
-                    upper_ms: bounds.upper_ms,
-                    times: [bounds.left, bounds.right],
+                    lower_ms: bounds.lower_ms.saturating_add(right - left),
+                    upper_ms: bounds.upper_ms.saturating_add(right - left),
+                    times: [
+                        JoinTime { column: bounds.left, shift_ms: left },
+                        JoinTime { column: bounds.right, shift_ms: right },
+                    ],
                     row_watermarks: [row_watermark(0), row_watermark(1)],
                 };
-                event_time = Some(column(output.field(bounds.left).name()));
+                // The left row's columns come first in the result.
+                let given = |expr: &Expr| {
+                    let index = flows[0].columns.iter().position(|column| column == expr)?;
+                    (index < plan.sides[0].columns).then(|| column(output.field(index).name()))
+                };
+                if times[0] == JoinedTime::Rows {
+                    event_time = flows[0].event_time.as_ref().and_then(given);
+                }
+                window = flows[0].window.as_ref().and_then(|window| window.renamed(given));
                 let keep = [spec.keep_ms(0), spec.keep_ms(1)];
                 let key = plan.key_schema.to_string();
                 let factory = IntervalJoinFactory::new(plan, spec);
@@ -96,7 +118,7 @@ impl FlowBuilder<'_> {
             changing,
             bounded,
             event_time,
-            window: None,
+            window,
             windows_to_come: None,
         })
     }
@@ -297,12 +319,34 @@ fn is_never_null(plan: &LogicalPlan, expr: &Expr) -> bool {
     }
 }
 
-/// Whether the bounded columns are the event times of inputs whose rows stay.
-fn are_event_times(bounds: &TimeBounds, flows: &[Flow; 2]) -> bool {
-    let is_event_time = |flow: &Flow, index: usize| {
-        !flow.changing && flow.event_time.is_some() && flow.columns.get(index) == flow.event_time.as_ref()
-    };
-    is_event_time(&flows[0], bounds.left) && is_event_time(&flows[1], bounds.right)
+/// What a column tells of the time of rows that stay.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum JoinedTime {
+    /// It is their event time.
+    Rows,
+    /// It is the last millisecond of their window.
+    WindowTime,
+    /// It is the end of their window.
+    WindowEnd,
+}
+
+impl JoinedTime {
+    fn of(flow: &Flow, index: usize) -> Option<JoinedTime> {
+        let expr = flow.columns.get(index).filter(|_| !flow.changing)?;
+        if flow.event_time.as_ref() == Some(expr) {
+            return Some(JoinedTime::Rows);
+        }
+        match FlowWindow::of(flow)?.part_of(expr)? {
+            WindowPart::Time => Some(JoinedTime::WindowTime),
+            WindowPart::End => Some(JoinedTime::WindowEnd),
+            WindowPart::Start => None,
+        }
+    }
+
+    /// What is added to the column to get a time that rows have before the watermark passes it.
+    fn shift_ms(self) -> i64 {
+        if self == JoinedTime::WindowEnd { -1 } else { 0 }
+    }
 }
 
 /// The columns of both rows, each with a name of its own.

@@ -4,9 +4,9 @@ use crate::common::{Run, materialized, planned_over};
 use crate::rows::{KINDS, Kind, Random, Row, cell, nested_loop};
 use headpond_runtime::operator::Counters;
 
-const DELAY_MS: i64 = 3_000;
+pub(crate) const DELAY_MS: i64 = 3_000;
 
-fn rows(random: &mut Random, count: usize) -> Vec<Row> {
+pub(crate) fn rows(random: &mut Random, count: usize) -> Vec<Row> {
     let mut now_ms = 1_000_000;
     let one = |_| {
         now_ms += random.below(2_000);
@@ -17,7 +17,7 @@ fn rows(random: &mut Random, count: usize) -> Vec<Row> {
     (0..count).map(one).collect()
 }
 
-fn json(rows: &[Row]) -> String {
+pub(crate) fn json(rows: &[Row]) -> String {
     let line = |row: &Row| {
         let k = row.k.map_or_else(|| "null".to_owned(), |k| k.to_string());
         let (s, ms) = (row.ts / 1000, row.ts % 1000);

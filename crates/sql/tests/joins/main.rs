@@ -9,3 +9,4 @@ mod interval;
 mod planning;
 mod regular;
 mod rows;
+mod windows;
