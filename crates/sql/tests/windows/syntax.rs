@@ -131,3 +131,21 @@ fn windows_may_be_given_to_rows_of_windows() {
     ];
     assert_eq!(materialized(&output), expected);
 }
+
+#[test]
+fn fields_of_rows_are_columns_of_views() {
+    let sql = "
+        CREATE TABLE events (kind INT, bid ROW<bidder BIGINT, price BIGINT>, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '4' SECOND)
+          WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json');
+        CREATE VIEW bid AS SELECT bid.bidder, bid.price, events.ts FROM events WHERE kind = 2;
+        CREATE TABLE out (bidder BIGINT, n BIGINT, s TIMESTAMP(3), e TIMESTAMP(3)) WITH ('connector' = 'blackhole');
+        INSERT INTO out SELECT B.bidder, COUNT(*), SESSION_START(B.ts, INTERVAL '10' SECOND), SESSION_END(B.ts, INTERVAL '10' SECOND)
+        FROM bid B GROUP BY B.bidder, SESSION(B.ts, INTERVAL '10' SECOND);";
+    let lines = [
+        r#"{"kind":2,"bid":{"bidder":7,"price":1},"ts":"2013-01-01 00:00:07"}"#,
+        r#"{"kind":1,"bid":null,"ts":"2013-01-01 00:00:09"}"#,
+        r#"{"kind":2,"bid":{"bidder":7,"price":2},"ts":"2013-01-01 00:00:10"}"#,
+    ];
+    let output = run_json_in_batches(&lines.join("\n"), sql, 1).expect("the query runs");
+    assert_eq!(output, ["+I 7 | 2 | 2013-01-01T00:00:07 | 2013-01-01T00:00:20"]);
+}
