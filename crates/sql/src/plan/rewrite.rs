@@ -145,11 +145,6 @@ fn name_columns(select: &mut Select, by_position: bool) {
             SelectItem::ExprWithAliases { .. } => continue,
         };
         if !is_taken {
-            // A field of a row is named as the field; DataFusion would name it with the row.
-            if let SelectItem::UnnamedExpr(expr @ Expr::CompoundIdentifier(_)) = &*item {
-                let alias = Ident::with_quote('`', name.clone());
-                *item = SelectItem::ExprWithAlias { expr: expr.clone(), alias };
-            }
             names.push(name);
             continue;
         }
