@@ -15,7 +15,7 @@
 //! ([`Matching`](matching::Matching)) and given ([`Emission`](emission::Emission)). Between any two of these steps the operator can
 //! stop and go on later, so a key with a million rows needs no more memory than any other.
 //!
-//! In reading order: `plan`, `rows`, `deltas`, `probe`, `emission`, `matching`, `work`, `regular`, `buckets`, `interval`.
+//! In reading order: `plan`, `rows`, `deltas`, `probe`, `emission`, `matching`, `work`, `regular`, `times`, `buckets`, `interval`.
 
 mod buckets;
 mod deltas;
@@ -26,8 +26,10 @@ mod plan;
 mod probe;
 mod regular;
 mod rows;
+mod times;
 mod work;
 
-pub(crate) use interval::{IntervalJoinFactory, IntervalSpec, JoinTime};
+pub(crate) use interval::IntervalJoinFactory;
 pub(crate) use plan::{JoinCondition, JoinKind, JoinPlan, JoinSide};
 pub(crate) use regular::RegularJoinFactory;
+pub(crate) use times::{IntervalSpec, JoinTime};

@@ -223,7 +223,7 @@ impl FlowBuilder<'_> {
         for (state, ttl) in states.into_iter().zip(ttls) {
             lines.push(state);
             lines.push(match ttl {
-                Some(ttl) => format!("expiry: {} ms after the last write (table.exec.state.ttl)", ttl.ttl_ms),
+                Some(ttl) => format!("expiry: {} ms after the last write", ttl.ttl_ms),
                 None => "expiry: never; unbounded: no window, no TTL".to_owned(),
             });
         }

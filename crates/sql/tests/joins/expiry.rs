@@ -47,3 +47,20 @@ fn what_has_expired_may_be_taken_back() {
     run.read(0, 1, 1_700).expect("the job runs");
     assert_eq!(run.output.len(), 3);
 }
+
+#[test]
+fn each_side_has_a_time_to_live_of_its_own() {
+    let sql = script("SELECT /*+ STATE_TTL('a' = '2 s', 'b' = '0 s') */ a.v, b.v FROM a JOIN b ON a.k = b.k");
+    let a = "{\"k\":1,\"v\":1}\n{\"k\":1,\"v\":2}\n";
+    let b = "{\"k\":1,\"v\":10}\n{\"k\":1,\"v\":20}\n";
+    let (_dir, job) = planned_over(&[("a", a), ("b", b)], &sql).expect("the job is right");
+    let text = job.explain();
+    assert!(text.contains("2000 ms after the last write") && text.contains("never; unbounded"), "{text}");
+    let mut run = Run::new(&job.graph).expect("the job opens");
+    run.rewind().expect("the sources open");
+    run.read(0, 1, 0).expect("the job runs");
+    run.read(1, 1, 1_999).expect("the job runs");
+    run.read(1, 1, 2_000).expect("the job runs");
+    run.read(0, 1, 100_000).expect("the job runs");
+    assert_eq!(run.output, ["+I 1 | 10", "+I 2 | 10", "+I 2 | 20"]);
+}
