@@ -1,7 +1,8 @@
 //! `GROUP BY` without windows: a result that changes with every batch.
 //!
 //! For each key of a batch the operator emits the new result (`+I`) or, where there was one, the old (`-U`) and the new (`+U`),
-//! unless they are equal; with mini-batching, for the batches of several ticks together. Where the sink overwrites rows by the same key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
+//! unless they are equal; with mini-batching, for the batches of several ticks together. Where the sink overwrites rows by the same
+//! key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
 
 use super::accumulators::Accumulators;
 use super::cell::Overflow;

@@ -188,7 +188,7 @@ fn expected(versions: &[Version], changing: bool) -> BTreeMap<String, Vec<Value>
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn every_aggregate_is_that_of_the_rows_that_are_left(

@@ -48,7 +48,7 @@ impl Group {
 const TTL_MS: i64 = 1000;
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_group_has_all_values_of_its_life_and_none_of_an_earlier_one(

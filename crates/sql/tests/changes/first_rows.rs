@@ -80,7 +80,7 @@ fn query(from: &str, limit: usize, numbered: bool) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn the_first_rows_are_those_of_a_sorted_table(

@@ -11,30 +11,28 @@
 //! begins anew counts from then on, so older entries are void. While a group lives, its entries are rewritten before the backend
 //! could reclaim them: at a touch a quarter of the TTL after `since`, which then is now. So their TTL is a quarter longer.
 
+mod counts;
+mod extremes;
+mod lifetime;
+
+use self::counts::{VERSION, read_counts, write_counts};
 use super::accumulators::{Accumulators, selection};
 use super::grouping::Grouping;
-use super::layout::{AggregatePlan, CellSpec, Feed, SetOrder, SetSpec};
+use super::layout::{AggregatePlan, CellSpec, SetOrder, SetSpec};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::datum::field_type;
 use headpond_runtime::key::KeyEncoder;
-use headpond_state::backend::{KeyBatch, ScanRange};
+use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{KeySchema, put_datum, put_i16};
 use headpond_state::row::{Datum, FieldType};
-use headpond_state::ttl::{self, TtlConfig};
+use headpond_state::ttl::TtlConfig;
 use headpond_state::{
-    CodecId, Context, Error, Flow, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind,
-    WriteBatch,
+    CodecId, Context, Error, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
 };
 
 /// The name of the state.
 pub(super) const VALUES: &str = "values";
-/// The version of an entry's value, its first byte.
-const VERSION: u8 = 1;
-/// Beyond this many entries of a group a range of them is removed, which costs all later reads a little.
-const REMOVED_ONE_BY_ONE: usize = 64;
-/// How many entries of a group are rewritten at a time.
-const REWRITTEN_AT_A_TIME: usize = 4096;
 
 /// The declaration of the state of values.
 pub(crate) fn values_descriptor(plan: &AggregatePlan) -> StateDescriptor {
@@ -300,207 +298,6 @@ impl ValueSets {
             transitions.0.push(Transition { set, filter, signs, rows: rows.finish() });
         }
     }
-
-    /// Puts the extremes of the groups into their cells.
-    fn settle_extremes(
-        &self,
-        index: usize,
-        batch: GroupedBatch<'_>,
-        first_rows: &[u32],
-        counts: &Counts,
-        accumulators: &mut Accumulators,
-        state: &mut dyn KeyedStateBackend,
-    ) -> Result<()> {
-        let set = &self.sets[index];
-        let cell = self.cells.iter().position(|cell| cell.feed == Feed::First { set: index });
-        let cell = cell.ok_or_else(|| Error::internal("a set of values has no aggregate"))?;
-        let mut extremes: Vec<Option<Extreme>> = vec![None; accumulators.len()];
-        for (entry, key) in self.entries.keys().iter().enumerate() {
-            let (came, went) = (counts.after[entry] > 0, counts.before[entry] > 0);
-            if came == went {
-                continue;
-            }
-            let group = batch.groups.groups()[first_rows[entry] as usize] as usize;
-            let value = &key[batch.groups.keys().get(group).len() + SET_LEN..];
-            let extreme = match &mut extremes[group] {
-                Some(extreme) => extreme,
-                unknown => unknown.insert(Extreme::of(set, &accumulators.cells[cell].datum(group))?),
-            };
-            if went && extreme.value.as_deref() == Some(value) {
-                extreme.is_gone = true;
-            }
-            if came && extreme.candidate.as_deref().is_none_or(|candidate| value < candidate) {
-                extreme.candidate = Some(value.to_vec());
-            }
-        }
-        let mut sought = Vec::new();
-        for (group, extreme) in extremes.iter().enumerate() {
-            let Some(Extreme { value, candidate, is_gone }) = extreme else { continue };
-            let is_beyond = match (value, candidate) {
-                (_, None) => false,
-                (None, Some(_)) => true,
-                (Some(value), Some(candidate)) => candidate < value,
-            };
-            match candidate {
-                Some(candidate) if is_beyond => accumulators.cells[cell].replace(group, set.decode(candidate)?)?,
-                _ if *is_gone => sought.push(group),
-                _ => {}
-            }
-        }
-        self.seek(index, cell, batch, sought, accumulators, state)
-    }
-
-    /// Finds the first values of groups.
-    fn seek(
-        &self,
-        index: usize,
-        cell: usize,
-        batch: GroupedBatch<'_>,
-        mut groups: Vec<usize>,
-        accumulators: &mut Accumulators,
-        state: &mut dyn KeyedStateBackend,
-    ) -> Result<()> {
-        let keys = batch.groups.keys();
-        groups.retain(|group| accumulators.rows[*group] > 0);
-        groups.sort_unstable_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
-        let mut prefixes = KeyBatch::new();
-        for group in &groups {
-            accumulators.cells[cell].replace(*group, Datum::Null)?;
-            prefixes.push_with(|out| {
-                out.extend_from_slice(keys.get(*group));
-                put_i16(index as i16, out);
-            });
-        }
-        let ranges: Vec<ScanRange<'_>> = prefixes.iter().map(ScanRange::prefix).collect();
-        let mut result = Ok(());
-        state.scan_many(self.state, &ranges, &mut |range, entry| {
-            let group = groups[range];
-            let mut count = [0];
-            let since_ms = self.ttl.map(|_| accumulators.since_ms[group]);
-            let first = read_counts(entry.value, since_ms, &mut count).and_then(|()| {
-                if count[0] == 0 {
-                    return Ok(Flow::Continue);
-                }
-                let value = self.sets[index].decode(&entry.key[prefixes.get(range).len()..])?;
-                accumulators.cells[cell].replace(group, value)?;
-                Ok(Flow::Stop)
-            });
-            first.unwrap_or_else(|error| {
-                result = Err(error);
-                Flow::Stop
-            })
-        })?;
-        result
-    }
-
-    /// Rewrites the entries of groups that have not been for a quarter of the TTL.
-    fn refresh(
-        &mut self,
-        batch: GroupedBatch<'_>,
-        accumulators: &mut Accumulators,
-        state: &mut dyn KeyedStateBackend,
-    ) -> Result<()> {
-        let Some(ttl) = self.ttl else { return Ok(()) };
-        let stamp_ms = ttl.stamp_ms(batch.now_ms, None);
-        for group in 0..accumulators.len() {
-            let since_ms = accumulators.since_ms[group];
-            if !accumulators.existed[group] || batch.now_ms.saturating_sub(since_ms) < ttl.ttl_ms / 4 + 1 {
-                continue;
-            }
-            let prefix = batch.groups.keys().get(group);
-            let mut after: Option<Vec<u8>> = None;
-            loop {
-                let mut range = ScanRange::prefix(prefix).limit(REWRITTEN_AT_A_TIME);
-                if let Some(after) = &after {
-                    range = range.after(after);
-                }
-                let (mut seen, mut last) = (0, Vec::new());
-                let mut result = Ok(());
-                let (writes, id) = (&mut self.writes, self.state);
-                writes.clear();
-                state.scan(id, &range, &mut |entry| {
-                    seen += 1;
-                    last.clear();
-                    last.extend_from_slice(entry.key);
-                    match ttl::split_stamp(entry.value) {
-                        Ok((stamp, counts)) if stamp >= since_ms => writes.put_with(id, entry.key, |out| {
-                            ttl::put_stamp(stamp_ms, out);
-                            out.extend_from_slice(counts);
-                        }),
-                        Ok(_) => {}
-                        Err(error) => result = Err(error),
-                    }
-                    Flow::Continue
-                })?;
-                result.map_err(in_values)?;
-                state.write(&mut self.writes)?;
-                if seen < REWRITTEN_AT_A_TIME {
-                    break;
-                }
-                after = Some(last);
-            }
-            accumulators.since_ms[group] = stamp_ms;
-        }
-        Ok(())
-    }
-
-    /// Removes what is left of groups that have no rows any more.
-    fn remove_dead(
-        &mut self,
-        batch: GroupedBatch<'_>,
-        accumulators: &Accumulators,
-        state: &mut dyn KeyedStateBackend,
-    ) -> Result<()> {
-        let keys = batch.groups.keys();
-        let is_dead = |group: &usize| accumulators.existed[*group] && accumulators.rows[*group] <= 0;
-        let mut dead: Vec<usize> = (0..accumulators.len()).filter(is_dead).collect();
-        dead.sort_unstable_by(|a, b| keys.get(*a).cmp(keys.get(*b)));
-        self.remove(&dead.iter().map(|group| keys.get(*group)).collect::<Vec<_>>(), state)
-    }
-
-    /// Removes all values of keys, which ascend: a few one by one, more with a range.
-    pub(super) fn remove(&mut self, keys: &[&[u8]], state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let ranges: Vec<ScanRange<'_>> = keys.iter().map(|key| ScanRange::prefix(key)).collect();
-        let (writes, id) = (&mut self.writes, self.state);
-        writes.clear();
-        let mut end = Vec::new();
-        let mut seen = (usize::MAX, 0);
-        state.scan_many(id, &ranges, &mut |range, entry| {
-            seen = if seen.0 == range { (range, seen.1 + 1) } else { (range, 1) };
-            if seen.1 <= REMOVED_ONE_BY_ONE {
-                writes.delete(id, entry.key);
-                return Flow::Continue;
-            }
-            end.clear();
-            end.extend_from_slice(keys[range]);
-            put_i16(i16::MAX, &mut end);
-            writes.delete_range(id, entry.key, &end);
-            Flow::Stop
-        })?;
-        if writes.is_empty() {
-            return Ok(());
-        }
-        state.write(writes)
-    }
-}
-
-/// The bytes of a set's number in an entry's key.
-const SET_LEN: usize = 2;
-
-/// A group's extreme as a batch finds it, as bytes that are less the further it is out.
-#[derive(Debug, Clone)]
-struct Extreme {
-    value: Option<Vec<u8>>,
-    /// The furthest value that came.
-    candidate: Option<Vec<u8>>,
-    is_gone: bool,
-}
-
-impl Extreme {
-    fn of(set: &Set, datum: &Datum) -> Result<Self> {
-        let value = if datum.is_null() { None } else { Some(set.encode(datum)?) };
-        Ok(Extreme { value, candidate: None, is_gone: false })
-    }
 }
 
 impl Set {
@@ -519,49 +316,6 @@ impl Set {
             SetOrder::Least | SetOrder::Any => self.schema.decode(value),
         };
         decoded?.pop().ok_or_else(|| Error::corrupt("a set has an entry without a value"))
-    }
-}
-
-/// Reads an entry's counts. With `since_ms` it has a stamp, and its counts are 0 where that is earlier.
-fn read_counts(stored: &[u8], since_ms: Option<i64>, counts: &mut [u64]) -> Result<()> {
-    let mut rest = stored;
-    if let Some(since_ms) = since_ms {
-        let (stamp_ms, value) = ttl::split_stamp(stored)?;
-        if stamp_ms < since_ms {
-            return Ok(());
-        }
-        rest = value;
-    }
-    let damaged = || Error::corrupt("a value of a group has no counts that this release knows");
-    let Some((&VERSION, mut bytes)) = rest.split_first() else { return Err(damaged()) };
-    for count in counts.iter_mut() {
-        let (mut number, mut shift) = (0u64, 0u32);
-        loop {
-            let Some((byte, after)) = bytes.split_first() else { return Err(damaged()) };
-            bytes = after;
-            number |= u64::from(byte & 0x7f).checked_shl(shift).ok_or_else(damaged)?;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                break;
-            }
-        }
-        *count = number;
-    }
-    if bytes.is_empty() { Ok(()) } else { Err(damaged()) }
-}
-
-fn write_counts(counts: &[u64], stamp_ms: Option<i64>, out: &mut Vec<u8>) {
-    if let Some(stamp_ms) = stamp_ms {
-        ttl::put_stamp(stamp_ms, out);
-    }
-    out.push(VERSION);
-    for count in counts {
-        let mut number = *count;
-        while number >= 0x80 {
-            out.push(number as u8 | 0x80);
-            number >>= 7;
-        }
-        out.push(number as u8);
     }
 }
 
