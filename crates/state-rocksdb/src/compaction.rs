@@ -46,21 +46,27 @@ impl CompactionTotals {
 }
 
 impl Database {
-    /// Merges what the planner wants merged. Leaves a cut whose files are not listed alone: the merge follows after it.
-    pub(crate) fn compact_where_due(&self) -> Result<()> {
+    /// Merges what the planner wants merged, and says whether that was anything. Leaves a cut whose files are not listed alone: the
+    /// merge follows after it.
+    pub(crate) fn compact_where_due(&self) -> Result<bool> {
         let _one_at_a_time = lock(&self.compacting);
         let mut expired_bytes = 0;
+        let mut merged = false;
         for name in self.column_families() {
             while !self.is_closed() {
                 // The time is taken first: what is merged now must have expired by the cut that may follow.
                 let moment = Moment::now(&self.clock);
                 if self.unlisted_cut().is_some() {
-                    return Ok(());
+                    return Ok(merged);
                 }
-                let Some(layout) = self.layout_if_due(&name, moment)? else { break };
+                let Some(layout) = self.layout_if_due(&name, moment)? else {
+                    lock(&self.ledger).family(&name).overdue = false;
+                    break;
+                };
                 let options = &self.shared.options.compaction;
                 lock(&self.ledger).family(&name).overdue = excess(&layout, options) > OVERDUE;
                 let Some(merge) = reclaim(&layout, options).or_else(|| plan(&layout, options)) else {
+                    lock(&self.ledger).family(&name).overdue = false;
                     expired_bytes += layout.expired();
                     break;
                 };
@@ -69,10 +75,11 @@ impl Database {
                     lock(&self.ledger).family(&name).overdue = false;
                     return Err(error);
                 }
+                merged = true;
             }
         }
         self.expired_bytes.store(expired_bytes, Ordering::Relaxed);
-        Ok(())
+        Ok(merged)
     }
 
     /// Merges all files of every column family into its base, and leaves out what has expired at `moment`.

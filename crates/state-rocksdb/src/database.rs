@@ -327,12 +327,13 @@ fn request_compaction(signals: &Arc<Signals>) {
         let signals = signals_then;
         signals.compaction_queued.store(false, Ordering::Release);
         let Some(database) = database.upgrade() else { return };
-        if let Err(error) = database.compact_where_due()
-            && !database.is_closed()
-        {
-            tracing::warn!(%error, "a compaction failed");
+        match database.compact_where_due() {
+            Ok(true) => signals.notify(),
+            // Whoever waits for a merge and hears of none looks again a little later.
+            Ok(false) => {}
+            Err(error) if database.is_closed() => tracing::debug!(%error, "a compaction ended with its database"),
+            Err(error) => tracing::warn!(%error, "a compaction failed"),
         }
-        signals.notify();
     });
 }
 
