@@ -59,7 +59,7 @@ impl ChangeBatch {
         ChangeBatch { rows, kinds: None }
     }
 
-    /// Rows with a kind each.
+    /// Rows with a kind each. If all are inserts, the batch is one of [inserts](Self::inserts).
     ///
     /// # Errors
     /// [`Internal`](headpond_state::ErrorKind::Internal) when there are not as many kinds as rows, or one of them is none.
@@ -70,7 +70,8 @@ impl ChangeBatch {
         if kinds.values().iter().any(|&kind| kind > ChangeKind::Delete as u8) {
             return Err(Error::internal("a batch has an unknown change kind"));
         }
-        Ok(ChangeBatch { rows, kinds: Some(kinds) })
+        let changes = kinds.values().iter().any(|&kind| kind != ChangeKind::Insert as u8);
+        Ok(ChangeBatch { rows, kinds: changes.then_some(kinds) })
     }
 
     /// The same kinds over other columns of the same rows.

@@ -1,6 +1,6 @@
 //! What the queries must give, computed from the events in the plainest way.
 
-use crate::{EVENTS, EVENTS_PER_SECOND};
+use crate::{EVENTS, EVENTS_PER_SECOND, text_of};
 use nexmark::EventGenerator;
 use nexmark::config::NexmarkConfig;
 use nexmark::event::{Auction, Bid, Event, Person};
@@ -33,7 +33,7 @@ impl Bids {
 
 fn rows(values: impl IntoIterator<Item = Value>) -> Rows {
     let mut rows = Rows::new();
-    values.into_iter().for_each(|value| *rows.entry(value.to_string()).or_insert(0) += 1);
+    values.into_iter().for_each(|value| *rows.entry(text_of(value)).or_insert(0) += 1);
     rows
 }
 

@@ -6,10 +6,21 @@ mod run;
 
 use expected::{Bids, Events, Rows};
 use run::{Outcome, both_ways};
+use serde_json::Value;
 
 /// How many events there are, and how many in a second of event time.
 const EVENTS: usize = 20_000;
 const EVENTS_PER_SECOND: usize = 500;
+
+/// A row as text that compares: floating-point numbers to six digits behind the point.
+fn text_of(mut row: Value) -> String {
+    for value in row.as_object_mut().into_iter().flat_map(|row| row.values_mut()) {
+        if let Some(number) = value.as_f64().filter(|_| value.is_f64()) {
+            *value = Value::from(format!("{number:.6}"));
+        }
+    }
+    row.to_string()
+}
 
 fn check(query: &str, expected: impl Fn(&Events) -> Rows) {
     let expected = expected(&Events::new());

@@ -1,6 +1,6 @@
 //! Runs of a query's file: its first run is killed, its second ends.
 
-use crate::{EVENTS, EVENTS_PER_SECOND};
+use crate::{EVENTS, EVENTS_PER_SECOND, text_of};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -28,7 +28,8 @@ pub(crate) fn both_ways(query: &str, check: impl Fn(&str, Outcome)) {
 fn run(place: &Path, query: &str, backend: &str, parallelism: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../examples/nexmark/{query}.sql"));
     let text = fs::read_to_string(file).expect("the query is there");
-    let mut job = replaced(&text, "'events.num' = '1000000'", &format!("'events.num' = '{EVENTS}', 'splits' = '3'"));
+    let mut job =
+        replaced(&text, "'events.num' = '1000000'", &format!("'events.num' = '{EVENTS}', 'splits' = '{parallelism}'"));
     job = replaced(&job, "'next-event.rate' = '10000'", &format!("'next-event.rate' = '{EVENTS_PER_SECOND}'"));
     job = replaced(&job, &format!("'headpond-out/nexmark-{query}'"), "'out'");
     let settings = format!(
@@ -38,7 +39,8 @@ fn run(place: &Path, query: &str, backend: &str, parallelism: &str) {
          SET 'state.backend.rocksdb.localdir' = 'local';\n"
     );
     // Slow enough to be killed before its end, with checkpoints behind it.
-    let paced = replaced(&job, "'splits' = '3'", &format!("'splits' = '3', 'scan.rows-per-second' = '{EVENTS}'"));
+    let pace = format!("'splits' = '{parallelism}', 'scan.rows-per-second' = '{EVENTS}'");
+    let paced = replaced(&job, &format!("'splits' = '{parallelism}'"), &pace);
     fs::write(place.join("job.sql"), format!("{settings}{paced}")).expect("a file can be written");
     let mut child = headpond(place, parallelism).stderr(Stdio::null()).spawn().expect("the binary starts");
     std::thread::sleep(Duration::from_millis(700));
@@ -75,7 +77,7 @@ fn outcome(dir: &Path) -> Outcome {
             let mut value: Value = serde_json::from_str(line).expect("JSON lines");
             let op = value.as_object_mut().and_then(|row| row.remove("op"));
             let taken_back = op.is_some_and(|op| op == "-U" || op == "-D");
-            *outcome.rows.entry(value.to_string()).or_insert(0) += if taken_back { -1 } else { 1 };
+            *outcome.rows.entry(text_of(value.clone())).or_insert(0) += if taken_back { -1 } else { 1 };
             outcome.values.push(value);
         }
     }

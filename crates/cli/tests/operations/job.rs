@@ -31,7 +31,6 @@ fn text(backend: &str, format: &str, pace: &str) -> String {
     let mut text = format!(
         "SET 'state.backend.type' = '{backend}';
          SET 'state.serialization.format' = '{format}';
-         SET 'state.backend.rocksdb.localdir' = 'local';
          SET 'execution.checkpointing.dir' = 'file:checkpoints';
          SET 'execution.checkpointing.interval' = '150 ms';\n"
     );
