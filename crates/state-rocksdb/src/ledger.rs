@@ -8,6 +8,9 @@ use crate::age::Ages;
 use rust_rocksdb::LiveFile;
 use std::collections::{HashMap, VecDeque};
 
+/// Keys from the first one on, below the second.
+type KeyRange = (Vec<u8>, Vec<u8>);
+
 /// Deleted ranges of a state that are kept one by one.
 const RANGES_MAX: usize = 2048;
 
@@ -26,7 +29,7 @@ pub(crate) struct Written {
     /// Keys deleted.
     pub(crate) deletes: u64,
     /// Ranges deleted.
-    pub(crate) ranges: Vec<(Vec<u8>, Vec<u8>)>,
+    pub(crate) ranges: Vec<KeyRange>,
     /// The earliest and the latest stamp of the entries put, if they expire.
     pub(crate) stamps: Option<(i64, i64)>,
 }
@@ -205,7 +208,7 @@ impl FamilyLedger {
     }
 
     /// The ranges deleted since all files were merged, or a sample of them, and how many each stands for.
-    pub(crate) fn deleted_ranges(&mut self) -> (&[(Vec<u8>, Vec<u8>)], f64) {
+    pub(crate) fn deleted_ranges(&mut self) -> (&[KeyRange], f64) {
         self.ranges.unite();
         (&self.ranges.ranges, self.ranges.each_stands_for as f64)
     }
@@ -214,7 +217,7 @@ impl FamilyLedger {
 /// Deleted ranges: all of them, united where they overlap, or a sample.
 #[derive(Debug)]
 struct DeletedRanges {
-    ranges: Vec<(Vec<u8>, Vec<u8>)>,
+    ranges: Vec<KeyRange>,
     each_stands_for: u64,
     passed_over: u64,
 }
@@ -226,7 +229,7 @@ impl Default for DeletedRanges {
 }
 
 impl DeletedRanges {
-    fn push(&mut self, range: (Vec<u8>, Vec<u8>)) {
+    fn push(&mut self, range: KeyRange) {
         self.passed_over += 1;
         if self.passed_over < self.each_stands_for {
             return;
