@@ -112,7 +112,7 @@ impl Default for RocksDbOptions {
             write_buffer_count: 4,
             block_size: 8 * KIB,
             bloom_bits_per_key: 10.0,
-            partitioned_index_filters: true,
+            partitioned_index_filters: false,
             compression: Compression::Lz4,
             threads: 2,
             reader_threads: 16,
