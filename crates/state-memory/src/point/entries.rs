@@ -261,8 +261,19 @@ impl Entries {
         self.pages[slot.page()].is_some() && live <= end - end / 4
     }
 
+    /// Appends the living entries of a page anew and gives the page back. `moved` is told each one's key, old and new place.
+    pub(super) fn clear_out(&mut self, page: usize, account: &Arc<Account>, mut moved: impl FnMut(&[u8], Slot, Slot)) {
+        self.close(page);
+        let Some(old) = self.pages[page].clone() else { return };
+        for (offset, key, value) in Packed::of(old.bytes()) {
+            let to = self.append(key, value, account);
+            moved(key, Slot::packed(page, offset), to);
+        }
+        self.give_back(page);
+    }
+
     /// Ends the page if it is the one appended to.
-    pub(super) fn close(&mut self, page: usize) {
+    fn close(&mut self, page: usize) {
         self.open = self.open.filter(|open| *open as usize != page);
     }
 

@@ -203,19 +203,14 @@ impl PointShard {
     /// Moves the living entries of a page elsewhere, once much of it and of the shard is dead, so that it can be given back.
     fn clear_out_if_sparse(&mut self, slot: Slot, account: &Arc<Account>) {
         let Some(page) = Entries::page_of(slot).filter(|_| self.entries.is_sparse(slot)) else { return };
-        let entries = Arc::make_mut(&mut self.entries);
-        entries.close(page);
         let mut moves = Vec::new();
-        for slot in entries.of_page(page).collect::<Vec<_>>() {
-            let (key, value) = entries.get(slot);
-            let (key, value) = (key.to_vec(), value.to_vec());
-            let moved = entries.append(&key, &value, account);
-            entries.kill(slot);
-            if let Some(place) = self.index.find_mut(Self::hash(&key), |found| *found == slot) {
-                *place = moved;
+        let index = &mut self.index;
+        Arc::make_mut(&mut self.entries).clear_out(page, account, |key, from, to| {
+            if let Some(place) = index.find_mut(Self::hash(key), |found| *found == from) {
+                *place = to;
             }
-            moves.push(moved);
-        }
+            moves.push(to);
+        });
         moves.into_iter().for_each(|moved| self.forget_expiry(moved));
     }
 
