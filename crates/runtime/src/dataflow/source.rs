@@ -66,7 +66,10 @@ impl SourceTask {
         let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
         let of_strategy = strategy.as_ref().and_then(|strategy| strategy.idle_timeout());
         let idle_timeout = of_strategy.or(plan.options.source_idle_timeout);
-        let reader = Reader::start(source.source.clone(), assignments.collect(), context, idle_timeout, activator)?;
+        let assignments: Vec<Assignment> = assignments.collect();
+        // Known from the first tick on: how soon a thread comes to say so must not hold back event time.
+        let ended = assignments.is_empty();
+        let reader = Reader::start(source.source.clone(), assignments, context, idle_timeout, activator)?;
         let splits: Vec<SplitState> = mine.iter().map(|(_, state)| state.clone()).collect();
         let watermark_ms = splits.iter().filter_map(|split| split.watermark_ms).max().unwrap_or(i64::MIN);
         let schema = plan.graph.node(NodeId(node)).schema.clone();
@@ -83,7 +86,7 @@ impl SourceTask {
             watermark_ms,
             idle: false,
             sent_watermark: (i64::MIN, false),
-            ended: false,
+            ended,
             reported: None,
         })
     }
