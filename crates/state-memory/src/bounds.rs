@@ -10,21 +10,26 @@ pub(crate) struct Bounds<'a> {
     prefix: &'a [u8],
     /// Never below the prefix.
     lower: Bound<&'a [u8]>,
+    /// Whether what is lowest begins with the prefix.
+    from_prefix: bool,
     end: Option<&'a [u8]>,
 }
 
 impl<'a> Bounds<'a> {
     pub(crate) fn of_scan(range: &ScanRange<'a>) -> Self {
-        let lower = match range.start {
-            Some(ScanStart::At(key)) if key > range.prefix => Bound::Included(key),
-            Some(ScanStart::After(key)) if key >= range.prefix => Bound::Excluded(key),
-            _ => Bound::Included(range.prefix),
+        let from = |key: &[u8]| key.starts_with(range.prefix);
+        let (lower, from_prefix) = match range.start {
+            Some(ScanStart::At(key)) if from(key) => (Bound::Included(key), true),
+            Some(ScanStart::After(key)) if from(key) => (Bound::Excluded(key), true),
+            Some(ScanStart::At(key)) if key > range.prefix => (Bound::Included(key), false),
+            Some(ScanStart::After(key)) if key > range.prefix => (Bound::Excluded(key), false),
+            _ => (Bound::Included(range.prefix), true),
         };
-        Bounds { prefix: range.prefix, lower, end: range.end }
+        Bounds { prefix: range.prefix, lower, from_prefix, end: range.end }
     }
 
     pub(crate) fn between(start: &'a [u8], end: &'a [u8]) -> Self {
-        Bounds { prefix: &[], lower: Bound::Included(start), end: Some(end) }
+        Bounds { prefix: &[], lower: Bound::Included(start), from_prefix: true, end: Some(end) }
     }
 
     /// The lowest key that may be within.
@@ -33,6 +38,18 @@ impl<'a> Bounds<'a> {
             Bound::Included(key) | Bound::Excluded(key) => key,
             Bound::Unbounded => &[],
         }
+    }
+
+    /// Whether the lowest key is not within itself.
+    #[inline]
+    pub(crate) fn excludes_lowest(&self) -> bool {
+        matches!(self.lower, Bound::Excluded(_))
+    }
+
+    /// The prefix, where the lowest key begins with it.
+    #[inline]
+    pub(crate) fn prefix_of_lowest(&self) -> Option<&'a [u8]> {
+        self.from_prefix.then_some(self.prefix)
     }
 
     /// Whether `key` comes before all that is within.

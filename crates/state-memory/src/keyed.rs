@@ -163,27 +163,56 @@ impl MemoryKeyedState {
                 return Ok(());
             }
             self.prepare(&mut together);
-            for (index, op, lookup) in &together {
-                self.apply_one(*index, *op, *lookup)?;
+            let mut next = 0;
+            while let Some((index, op, lookup)) = together.get(next) {
+                let puts = self.put_together(&together[next..])?;
+                if puts == 0 {
+                    self.apply_one(*index, *op, *lookup)?;
+                }
+                next += puts.max(1);
             }
         }
     }
 
     /// Brings into the cache what the writes will need.
     fn prepare(&self, together: &mut [(usize, WriteOp<'_>, Lookup)]) {
+        let mut before = (usize::MAX, Lookup::default());
         for (index, op, lookup) in together.iter_mut() {
             if let Some(key) = key_of(op) {
-                self.states[*index].table.probe(lookup, key);
+                let guess = if before.0 == *index { before.1 } else { Lookup::default() };
+                self.states[*index].table.probe(lookup, guess, key);
+                before = (*index, *lookup);
             }
         }
-        let mut touched = 0;
-        for (index, op, lookup) in together.iter() {
-            touched ^= key_of(op).map_or(0, |_| self.states[*index].table.touch(lookup));
-        }
-        for (index, op, lookup) in together.iter() {
-            touched ^= key_of(op).map_or(0, |key| self.states[*index].table.touch_entry(lookup, key));
+        let (mut touched, mut before) = (0, None);
+        for (index, _, lookup) in together.iter().filter(|(_, op, _)| key_of(op).is_some()) {
+            let beside = before.filter(|(of, _)| of == index).map(|(_, lookup)| lookup);
+            touched ^= self.states[*index].table.touch(lookup, beside);
+            before = Some((*index, lookup));
         }
         std::hint::black_box(touched);
+        for (index, op, lookup) in together.iter_mut() {
+            if let Some(key) = key_of(op) {
+                self.states[*index].table.touch_entry(lookup, key);
+            }
+        }
+    }
+
+    /// Applies the puts into one shard of an ordered state that the writes begin with, and returns how many there were.
+    fn put_together(&mut self, writes: &[(usize, WriteOp<'_>, Lookup)]) -> Result<usize> {
+        let Some((index, WriteOp::Put { .. }, Lookup { shard, .. })) = writes.first() else { return Ok(0) };
+        let Some(ordered) = self.states[*index].table.ordered_shard(*shard) else { return Ok(0) };
+        let puts = writes.iter().map_while(|(of, op, at)| match op {
+            WriteOp::Put { key, value } if of == index && at.shard == *shard => Some((at.place, *key, *value)),
+            _ => None,
+        });
+        if puts.clone().nth(1).is_none() {
+            return Ok(0);
+        }
+        let puts: Vec<_> = puts.collect();
+        ordered.put_all(&puts, &self.account)?;
+        self.changed_in[*shard] = self.generation;
+        Ok(puts.len())
     }
 
     fn apply_one(&mut self, index: usize, op: WriteOp<'_>, at: Lookup) -> Result<()> {

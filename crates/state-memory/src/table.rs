@@ -2,7 +2,7 @@
 
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
-use crate::ordered::{Leaves, OrderedShard};
+use crate::ordered::{Leaves, OrderedShard, Place};
 use crate::point::{Entries, PointShard, Probe};
 use crate::sweep::{Expiry, Swept};
 use headpond_state::{
@@ -83,45 +83,51 @@ impl Table {
             Shards::Point(_) => PointShard::hash(key),
             Shards::Ordered(_) => 0,
         };
-        Ok(Lookup { shard, hash, probe: Probe::default(), leaf: 0 })
+        Ok(Lookup { shard, hash, probe: Probe::default(), place: Place::default() })
     }
 
     /// The first of three steps that bring into the cache what a lookup needs. Each is done for many lookups before the next, so
-    /// that their misses overlap. This one finds where the entry probably is.
+    /// that their misses overlap. This one finds where the entry probably is; of an ordered state near where the lookup `before` ended.
     #[inline]
-    pub(crate) fn probe(&self, lookup: &mut Lookup, key: &[u8]) {
+    pub(crate) fn probe(&self, lookup: &mut Lookup, before: Lookup, key: &[u8]) {
         match &self.shards {
             Shards::Point(shards) => lookup.probe = shards[lookup.shard].probe(lookup.hash),
-            Shards::Ordered(shards) => lookup.leaf = shards[lookup.shard].probe(key),
+            Shards::Ordered(shards) => lookup.place = shards[lookup.shard].probe(before.place, key),
         }
     }
 
-    /// The second step: touches the entry of a point state, or what finds it in the leaf.
+    /// The second step: touches the entry of a point state, or what finds it in the leaf, unless the lookup `before` has.
     #[inline]
-    pub(crate) fn touch(&self, lookup: &Lookup) -> u8 {
+    pub(crate) fn touch(&self, lookup: &Lookup, before: Option<&Lookup>) -> u8 {
         match &self.shards {
             Shards::Point(shards) => shards[lookup.shard].touch(lookup.probe),
-            Shards::Ordered(shards) => shards[lookup.shard].touch(lookup.leaf),
+            Shards::Ordered(_) if before.is_some_and(|before| before.is_beside(lookup)) => 0,
+            Shards::Ordered(shards) => shards[lookup.shard].touch(lookup.place),
         }
     }
 
-    /// The third step: touches the entry in its leaf.
+    /// The third step: finds the entry in its leaf and touches it.
     #[inline]
-    pub(crate) fn touch_entry(&self, lookup: &Lookup, key: &[u8]) -> u8 {
-        match &self.shards {
-            Shards::Point(_) => 0,
-            Shards::Ordered(shards) => shards[lookup.shard].touch_entry(lookup.leaf, key),
+    pub(crate) fn touch_entry(&self, lookup: &mut Lookup, key: &[u8]) {
+        if let Shards::Ordered(shards) = &self.shards {
+            shards[lookup.shard].touch_entry(&mut lookup.place, key);
         }
     }
 
     /// All three steps for lookups of this table.
     fn prepare<'k>(&self, lookups: &mut [Lookup], key: impl Fn(usize) -> &'k [u8]) {
-        lookups.iter_mut().enumerate().for_each(|(index, lookup)| self.probe(lookup, key(index)));
-        let mut touched = lookups.iter().fold(0, |sum, lookup| sum ^ self.touch(lookup));
-        for (index, lookup) in lookups.iter().enumerate() {
-            touched ^= self.touch_entry(lookup, key(index));
+        let mut before = Lookup::default();
+        for (index, lookup) in lookups.iter_mut().enumerate() {
+            self.probe(lookup, before, key(index));
+            before = *lookup;
+        }
+        let (mut touched, mut before) = (0, None);
+        for lookup in lookups.iter() {
+            touched ^= self.touch(lookup, before);
+            before = Some(lookup);
         }
         std::hint::black_box(touched);
+        lookups.iter_mut().enumerate().for_each(|(index, lookup)| self.touch_entry(lookup, key(index)));
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
@@ -144,7 +150,7 @@ impl Table {
                 let key = keys.get(start + index);
                 let value = match &self.shards {
                     Shards::Point(shards) => shards[lookup.shard].get_probed(lookup.probe, lookup.hash, key),
-                    Shards::Ordered(shards) => shards[lookup.shard].get(key),
+                    Shards::Ordered(shards) => shards[lookup.shard].get_probed(lookup.place, key),
                 };
                 visit(start + index, value);
             }
@@ -156,7 +162,16 @@ impl Table {
     pub(crate) fn put(&mut self, at: Lookup, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
         match &mut self.shards {
             Shards::Point(shards) => shards[at.shard].put(at.hash, key, value, account),
-            Shards::Ordered(shards) => shards[at.shard].put(key, value, account),
+            Shards::Ordered(shards) => shards[at.shard].put(at.place, key, value, account),
+        }
+    }
+
+    /// The shard of an ordered state, for puts that are together.
+    #[inline]
+    pub(crate) fn ordered_shard(&mut self, shard: usize) -> Option<&mut OrderedShard> {
+        match &mut self.shards {
+            Shards::Point(_) => None,
+            Shards::Ordered(shards) => shards.get_mut(shard),
         }
     }
 
@@ -243,21 +258,34 @@ impl Table {
     /// Scans many ranges; where they begin is brought into the cache together.
     pub(crate) fn scan_many(&self, ranges: &[ScanRange<'_>], visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow) {
         let mut lookups = [Lookup::default(); LOOKUP_LEN];
+        let mut bounds = Vec::with_capacity(LOOKUP_LEN);
         for (part, ranges) in ranges.chunks(LOOKUP_LEN).enumerate() {
-            let lowest = |index: usize| Bounds::of_scan(&ranges[index]).lowest();
+            bounds.clear();
+            bounds.extend(ranges.iter().map(Bounds::of_scan));
+            let mut found = 0;
             if matches!(self.shards, Shards::Ordered(_)) {
-                let mut found = 0;
                 // A range may begin outside the key groups held; there is nothing of it to prepare then.
-                while let Some(at) = ranges.get(found).and_then(|_| self.lookup(lowest(found)).ok()) {
+                while let Some(at) = bounds.get(found).and_then(|bounds| self.lookup(bounds.lowest()).ok()) {
                     lookups[found] = at;
                     found += 1;
                 }
-                self.prepare(&mut lookups[..found], lowest);
+                self.prepare(&mut lookups[..found], |index| bounds[index].lowest());
             }
-            for (index, range) in ranges.iter().enumerate() {
-                self.scan(range, &mut |entry| visit(part * LOOKUP_LEN + index, entry));
+            for (index, (range, bounds)) in ranges.iter().zip(&bounds).enumerate() {
+                let visit = &mut |entry: Entry<'_>| visit(part * LOOKUP_LEN + index, entry);
+                match (&self.shards, lookups[..found].get(index)) {
+                    (Shards::Ordered(shards), Some(at)) if self.is_of_one_shard(bounds) => {
+                        shards[at.shard].scan_from(at.place, bounds, &mut { range.limit }, visit);
+                    }
+                    _ => self.scan(range, visit),
+                }
             }
         }
+    }
+
+    /// Whether nothing is within bounds beyond the shard of their lowest key.
+    fn is_of_one_shard(&self, bounds: &Bounds<'_>) -> bool {
+        bounds.prefix_of_lowest().is_some_and(|prefix| prefix.len() >= self.max_parallelism.prefix_len())
     }
 
     /// The length of the value at `key`, in bytes, 0 without one.
@@ -302,7 +330,14 @@ pub(crate) struct Lookup {
     pub(crate) shard: usize,
     hash: u64,
     probe: Probe,
-    leaf: u32,
+    pub(crate) place: Place,
+}
+
+impl Lookup {
+    /// Whether both have come to the same leaf.
+    fn is_beside(&self, other: &Lookup) -> bool {
+        self.shard == other.shard && self.place.leaf == other.place.leaf
+    }
 }
 
 /// A shard as it was at a cut.

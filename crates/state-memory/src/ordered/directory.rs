@@ -63,6 +63,27 @@ impl Leaves {
         }
     }
 
+    /// Whether the leaf at `place` is surely the one that takes `key`; `false` where that takes more than a look at the heads.
+    #[inline]
+    pub(super) fn is_home(&self, place: usize, key: &[u8]) -> bool {
+        let Some(home) = self.places.get(place) else { return false };
+        if !key.starts_with(&self.common) {
+            return false;
+        }
+        let head = head_u128(key, self.common.len());
+        home.head < head && self.places.get(place + 1).is_none_or(|next| head < next.head)
+    }
+
+    /// As [`find`](Self::find), with a guess: keys that are looked up together often lie together.
+    #[inline]
+    pub(super) fn find_near(&self, guess: usize, key: &[u8]) -> usize {
+        match self.is_home(guess, key) {
+            true => guess,
+            false if self.is_home(guess + 1, key) => guess + 1,
+            false => self.find(key),
+        }
+    }
+
     /// Adds a leaf at this index, between leaves of lower and of higher keys.
     pub(super) fn insert(&mut self, index: usize, leaf: Leaf) {
         let first = leaf.key(0);

@@ -19,7 +19,18 @@ pub(super) fn head_u32(key: &[u8], skip: usize) -> u32 {
     }
 }
 
-/// The same with sixteen bytes.
+/// The highest head of the keys that begin with `prefix`.
+#[inline]
+pub(super) fn last_head_u32(prefix: &[u8], skip: usize) -> u32 {
+    let rest = prefix.get(skip..).unwrap_or_default();
+    match rest.len() {
+        0 => u32::MAX,
+        len @ 1..4 => head_u32(prefix, skip) | u32::MAX >> (8 * len),
+        _ => head_u32(prefix, skip),
+    }
+}
+
+/// As [`head_u32`], with sixteen bytes.
 #[inline]
 pub(super) fn head_u128(key: &[u8], skip: usize) -> u128 {
     let rest = key.get(skip..).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! A few kilobytes of sorted entries.
 
-use super::head::{common_len, head_u32};
+use super::head::{common_len, head_u32, last_head_u32};
+use crate::bounds::Bounds;
 use crate::budget::Account;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -182,45 +183,81 @@ impl Leaf {
         slots[0] ^ slots[1] ^ slots[2] ^ bytes[0] ^ bytes[1]
     }
 
-    /// Brings the first entry into the cache whose key is not below `key`.
+    /// The first entry whose head is not below that of `key`, which a search begins with. Brings it into the cache if it may be the
+    /// one.
     #[inline]
-    pub(super) fn touch_entry(&self, key: &[u8]) -> u8 {
+    pub(super) fn near(&self, key: &[u8]) -> usize {
         let head = head_u32(key, self.skip);
-        let Some(slot) = self.slots.get(self.slots.partition_point(|slot| slot.head < head)) else { return 0 };
-        let start = slot.start as usize;
-        self.bytes[start] ^ self.bytes[(start + 64).min(self.bytes.len() - 1)]
+        let near = self.slots.partition_point(|slot| slot.head < head);
+        if let Some(slot) = self.slots.get(near).filter(|slot| slot.head == head) {
+            let start = slot.start as usize;
+            std::hint::black_box(self.bytes[start] ^ self.bytes[(start + 64).min(self.bytes.len() - 1)]);
+        }
+        near
     }
 
-    /// The entry with this key, or where it would be.
+    /// The first entry whose head is not below `head`, perhaps `guess`.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Result<usize, usize> {
-        let at = self.lower_bound(key);
-        match at < self.len() && self.key(at) == key {
+    fn first_of_head(&self, head: u32, guess: usize) -> usize {
+        let below = |index: usize| self.slots.get(index).is_some_and(|slot| slot.head < head);
+        let is_right = guess <= self.len() && !below(guess) && (guess == 0 || below(guess - 1));
+        if is_right { guess } else { self.slots.partition_point(|slot| slot.head < head) }
+    }
+
+    /// The entry with this key, or where it would be; probably by `guess`.
+    #[inline]
+    pub(super) fn find(&self, key: &[u8], guess: usize) -> Result<usize, usize> {
+        let (at, may_be) = self.lower_bound(key, guess);
+        match may_be && self.key(at) == key {
             true => Ok(at),
             false => Err(at),
         }
     }
 
-    /// The first entry whose key is not below `key`.
+    /// The first entry whose key is not below `key`, and whether it has the same head.
     #[inline]
-    pub(super) fn lower_bound(&self, key: &[u8]) -> usize {
+    fn lower_bound(&self, key: &[u8], guess: usize) -> (usize, bool) {
         if self.slots.is_empty() {
-            return 0;
+            return (0, false);
         }
         let common = &self.key(0)[..self.skip];
         match key.get(..self.skip).unwrap_or(key).cmp(common) {
-            Ordering::Less => 0,
-            Ordering::Greater => self.len(),
+            Ordering::Less => (0, false),
+            Ordering::Greater => (self.len(), false),
             Ordering::Equal => {
                 let head = head_u32(key, self.skip);
-                let at = self.slots.partition_point(|slot| slot.head < head);
-                let rest = &self.slots[at..];
-                match rest.first().is_some_and(|slot| slot.head == head) {
-                    true => at + rest.partition_point(|slot| slot.head == head && self.key_in(*slot) < key),
-                    false => at,
+                let first = self.first_of_head(head, guess);
+                let has_head = |slot: &Slot| slot.head == head;
+                if !self.slots.get(first).is_some_and(has_head) {
+                    return (first, false);
                 }
+                let rest = &self.slots[first..];
+                let at = first + rest.partition_point(|slot| has_head(slot) && self.key_in(*slot) < key);
+                (at, self.slots.get(at).is_some_and(has_head))
             }
         }
+    }
+
+    /// The first entry that is not before all that is within `bounds`, probably by `guess`; `None`: all that follow come after it.
+    #[inline]
+    pub(super) fn begin(&self, bounds: &Bounds<'_>, guess: usize) -> Option<usize> {
+        let lowest = bounds.lowest();
+        let (at, _) = self.lower_bound(lowest, guess);
+        let Some(slot) = self.slots.get(at) else { return Some(at) };
+        if let Some(prefix) = bounds.prefix_of_lowest()
+            && prefix.len() > self.skip
+            && slot.head > last_head_u32(prefix, self.skip)
+            && self.begins_like(lowest)
+        {
+            return None;
+        }
+        Some(at + usize::from(bounds.excludes_lowest() && bounds.begins_after(self.key_in(*slot))))
+    }
+
+    /// Whether `key` begins with what all keys begin with.
+    #[inline]
+    fn begins_like(&self, key: &[u8]) -> bool {
+        !self.slots.is_empty() && key.starts_with(&self.key(0)[..self.skip])
     }
 
     /// The first entry from `start` on for which `holds` does not hold.

@@ -24,58 +24,82 @@ impl OrderedShard {
         self.len
     }
 
-    /// The leaf that `key` belongs to; brings it into the cache.
+    /// Where `key` belongs, probably not far from `guess`; brings the leaf into the cache.
     #[inline]
-    pub(crate) fn probe(&self, key: &[u8]) -> u32 {
-        let index = self.leaves.find(key);
-        std::hint::black_box(self.leaves.get(index).map_or(0, |leaf| leaf.len()));
-        index as u32
+    pub(crate) fn probe(&self, guess: Place, key: &[u8]) -> Place {
+        let leaf = self.leaves.find_near(guess.leaf as usize, key);
+        std::hint::black_box(self.leaves.get(leaf).map_or(0, |leaf| leaf.len()));
+        Place { leaf: leaf as u32, slot: 0 }
     }
 
     /// Brings a probed leaf's content into the cache.
     #[inline]
-    pub(crate) fn touch(&self, probed: u32) -> u8 {
-        self.leaves.get(probed as usize).map_or(0, |leaf| leaf.touch())
+    pub(crate) fn touch(&self, probed: Place) -> u8 {
+        self.leaves.get(probed.leaf as usize).map_or(0, |leaf| leaf.touch())
     }
 
-    /// Brings the entry into the cache that a search for `key` in a probed leaf ends at.
+    /// Searches a probed leaf and brings the entry into the cache that a search for `key` ends at.
     #[inline]
-    pub(crate) fn touch_entry(&self, probed: u32, key: &[u8]) -> u8 {
-        self.leaves.get(probed as usize).map_or(0, |leaf| leaf.touch_entry(key))
+    pub(crate) fn touch_entry(&self, probed: &mut Place, key: &[u8]) {
+        probed.slot = self.leaves.get(probed.leaf as usize).map_or(0, |leaf| leaf.near(key)) as u32;
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        let leaf = self.leaves.get(self.leaves.find(key))?;
-        leaf.find(key).ok().map(|index| leaf.value(index))
+        self.get_probed(self.probe(Place::default(), key), key)
     }
 
-    pub(crate) fn put(&mut self, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
-        if key.len().max(value.len()) > LEN_MAX {
-            return Err(Error::unsupported("an entry has a key or a value of more than 1 GiB"));
-        }
+    /// The value of `key`, which has been probed since the last write.
+    #[inline]
+    pub(crate) fn get_probed(&self, probed: Place, key: &[u8]) -> Option<&[u8]> {
+        let leaf = self.leaves.get(probed.leaf as usize)?;
+        leaf.find(key, probed.slot as usize).ok().map(|index| leaf.value(index))
+    }
+
+    pub(crate) fn put(&mut self, guess: Place, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
+        self.put_all(&[(guess, key, value)], account)
+    }
+
+    /// Puts entries, each probably where it was probed. It is best if they ascend: what finds a leaf is then done once for all its
+    /// entries.
+    pub(crate) fn put_all(&mut self, entries: &[(Place, &[u8], &[u8])], account: &Arc<Account>) -> Result<()> {
         let leaves = Arc::make_mut(&mut self.leaves);
-        if leaves.len() == 0 {
-            let mut leaf = Leaf::new(account);
-            leaf.insert(0, key, value);
-            leaves.insert(0, leaf);
-            self.len += 1;
-            return Ok(());
-        }
-        let place = leaves.find(key);
-        let leaf = leaves.leaf_mut(place);
-        let upper = match leaf.find(key) {
-            Ok(index) => {
-                leaf.overwrite(index, value);
-                leaf.split_if_full(index)
-            }
-            Err(index) => {
-                leaf.insert(index, key, value);
+        let mut next = 0;
+        while let Some((guess, key, value)) = entries.get(next) {
+            if leaves.len() == 0 {
+                check_len(key, value)?;
+                let mut leaf = Leaf::new(account);
+                leaf.insert(0, key, value);
+                leaves.insert(0, leaf);
                 self.len += 1;
-                leaf.split_if_full(index)
+                next += 1;
+                continue;
             }
-        };
-        if let Some(upper) = upper {
-            leaves.insert(place + 1, upper);
+            let place = leaves.find_near(guess.leaf as usize, key);
+            let also = entries[next + 1..].iter().take_while(|(_, key, _)| leaves.is_home(place, key)).count();
+            let leaf = leaves.leaf_mut(place);
+            let mut upper = None;
+            for (guess, key, value) in &entries[next..=next + also] {
+                check_len(key, value)?;
+                next += 1;
+                let index = match leaf.find(key, guess.slot as usize) {
+                    Ok(index) => {
+                        leaf.overwrite(index, value);
+                        index
+                    }
+                    Err(index) => {
+                        leaf.insert(index, key, value);
+                        self.len += 1;
+                        index
+                    }
+                };
+                upper = leaf.split_if_full(index);
+                if upper.is_some() {
+                    break;
+                }
+            }
+            if let Some(upper) = upper {
+                leaves.insert(place + 1, upper);
+            }
         }
         Ok(())
     }
@@ -90,12 +114,12 @@ impl OrderedShard {
         scratch.clear();
         scratch.extend_from_slice(self.get(key).unwrap_or_default());
         operator.fold(scratch, operand);
-        self.put(key, scratch, account)
+        self.put(Place::default(), key, scratch, account)
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) {
         let place = self.leaves.find(key);
-        let Some(Ok(index)) = self.leaves.get(place).map(|leaf| leaf.find(key)) else { return };
+        let Some(Ok(index)) = self.leaves.get(place).map(|leaf| leaf.find(key, 0)) else { return };
         self.remove(place, index..index + 1);
         join_if_small(&mut self.leaves, place);
     }
@@ -104,7 +128,7 @@ impl OrderedShard {
         let first = self.leaves.find(bounds.lowest());
         let mut place = first;
         while let Some(leaf) = self.leaves.get(place) {
-            let start = start_within(leaf, bounds);
+            let Some(start) = leaf.begin(bounds, 0) else { break };
             let end = leaf.first_not_from(start, |key| !bounds.ends_before(key));
             let (ends_here, whole) = (end < leaf.len(), end - start == leaf.len());
             if start < end {
@@ -132,9 +156,21 @@ impl OrderedShard {
 
     /// Visits the entries within `bounds` in order, as long as `left` lasts.
     pub(crate) fn scan(&self, bounds: &Bounds<'_>, left: &mut usize, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Flow {
-        let mut place = self.leaves.find(bounds.lowest());
+        self.scan_from(self.probe(Place::default(), bounds.lowest()), bounds, left, visit)
+    }
+
+    /// As [`scan`](Self::scan), for bounds whose lowest key has been probed since the last write.
+    pub(crate) fn scan_from(
+        &self,
+        probed: Place,
+        bounds: &Bounds<'_>,
+        left: &mut usize,
+        visit: &mut dyn FnMut(Entry<'_>) -> Flow,
+    ) -> Flow {
+        let (mut place, mut guess) = (probed.leaf as usize, probed.slot as usize);
         while let Some(leaf) = self.leaves.get(place) {
-            for index in start_within(leaf, bounds)..leaf.len() {
+            let Some(start) = leaf.begin(bounds, guess) else { return Flow::Continue };
+            for index in start..leaf.len() {
                 let key = leaf.key(index);
                 if *left == 0 || bounds.ends_before(key) {
                     return Flow::Continue;
@@ -145,6 +181,7 @@ impl OrderedShard {
                 }
             }
             place += 1;
+            guess = 0;
         }
         Flow::Continue
     }
@@ -199,17 +236,25 @@ impl OrderedShard {
         };
         let identity = Arc::as_ptr(leaf).addr();
         let copied = (Arc::strong_count(leaf) > 1).then(|| (identity, leaf.live_len()));
-        match leaf.find(key) {
+        match leaf.find(key, 0) {
             Ok(index) if value_len <= leaf.value(index).len() => Growth { copied, ..Growth::default() },
             _ => Growth { copied, regrown: Some((identity + 1, leaf.growth(len))), ..Growth::default() },
         }
     }
 }
 
-/// The first entry that is not before all that is within.
-fn start_within(leaf: &Leaf, bounds: &Bounds<'_>) -> usize {
-    let start = leaf.lower_bound(bounds.lowest());
-    start + usize::from(start < leaf.len() && bounds.begins_after(leaf.key(start)))
+/// Where a key belongs: a leaf, and where a search in it begins. A guess after the next write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    pub(crate) leaf: u32,
+    slot: u32,
+}
+
+fn check_len(key: &[u8], value: &[u8]) -> Result<()> {
+    if key.len().max(value.len()) > LEN_MAX {
+        return Err(Error::unsupported("an entry has a key or a value of more than 1 GiB"));
+    }
+    Ok(())
 }
 
 /// Moves what a small leaf has into the one before, or what the next has into it, if there is room. Whether it did.
