@@ -282,6 +282,18 @@ impl Leaf {
         self.charge();
     }
 
+    /// Makes room for entries of so many bytes in all, as far as they go into a leaf.
+    pub(super) fn reserve(&mut self, entries: usize, len: usize) {
+        let size = (entries * HEADER_LEN + len).min(LEAF_LEN_MAX.saturating_sub(self.live_len()));
+        let entries = entries.min(LEAF_ENTRIES_MAX.saturating_sub(self.len()));
+        if self.bytes.capacity() - self.bytes.len() < size {
+            self.bytes.reserve_exact(size);
+        }
+        if self.slots.capacity() - self.slots.len() < entries {
+            self.slots.reserve_exact(entries);
+        }
+    }
+
     /// Inserts an entry where [`find`](Self::find) said.
     pub(super) fn insert(&mut self, index: usize, key: &[u8], value: &[u8]) {
         let outermost = index == 0 || index == self.len();

@@ -77,6 +77,10 @@ impl OrderedShard {
             let place = leaves.find_near(guess.leaf as usize, key);
             let also = entries[next + 1..].iter().take_while(|(_, key, _)| leaves.is_home(place, key)).count();
             let leaf = leaves.leaf_mut(place);
+            if also > 0 {
+                let together = &entries[next..=next + also];
+                leaf.reserve(together.len(), together.iter().map(|(_, key, value)| key.len() + value.len()).sum());
+            }
             let mut upper = None;
             for (guess, key, value) in &entries[next..=next + also] {
                 check_len(key, value)?;
