@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rows an operator gets in one call when its backend gains nothing from large sorted batches: so few that what was read of
+/// Rows an operator gets in one call when neither it nor its backend gains from large sorted batches: so few that what was read of
 /// the state is still in the processor's cache when it is written.
 const UNSORTED_ROWS_PER_CALL: usize = 16_384;
 /// How often an operator's figures are brought up to date.
@@ -204,7 +204,8 @@ impl KeyedTask {
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
         let ports = std::iter::once(MAIN_PORT).chain(plan.graph.side_ports(NodeId(node))).collect();
-        let rows_per_call = match plan.options.backend.capabilities().prefers_sorted_batches {
+        let sorted = plan.options.backend.capabilities().prefers_sorted_batches || operator.prefers_large_batches();
+        let rows_per_call = match sorted {
             true => plan.options.rows_per_tick,
             false => plan.options.rows_per_tick.min(UNSORTED_ROWS_PER_CALL),
         };
