@@ -19,7 +19,7 @@ pub(super) struct Accumulators {
     pub(super) existed: Vec<bool>,
     /// Since when the groups' values in sets count, where the layout has it.
     pub(super) since_ms: Vec<i64>,
-    has_since: bool,
+    pub(super) has_since: bool,
     pub(super) cells: Vec<Cell>,
 }
 

@@ -439,6 +439,6 @@ pub(super) fn is_beyond(order: Ordering, greatest: bool) -> bool {
 }
 
 #[cold]
-fn misfit() -> Error {
+pub(super) fn misfit() -> Error {
     Error::corrupt("a group's state does not have the fields of its accumulators")
 }

@@ -10,7 +10,7 @@
 //! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
 //! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `merge`, `grouping`, `value_sets`, `results`, `group`, `window`.
+//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `merge`, `numbers`, `grouping`, `value_sets`, `results`, `group`, `window`.
 
 mod accumulators;
 mod cell;
@@ -19,6 +19,7 @@ mod group;
 mod grouping;
 mod layout;
 mod merge;
+mod numbers;
 mod results;
 mod value_sets;
 mod window;

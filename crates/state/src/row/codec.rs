@@ -2,6 +2,7 @@
 
 use super::datum::Datum;
 use super::input::Input;
+use super::numbers::NumberField;
 use super::schema::RowSchema;
 use super::{avro, native, protobuf};
 use crate::descriptor::CodecId;
@@ -11,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// The version of all three formats, and the first byte of every value.
-const VERSION: u8 = 1;
+pub(super) const VERSION: u8 = 1;
 
 /// How rows are kept: the values of `state.serialization.format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -60,12 +61,14 @@ impl FromStr for RowFormat {
 pub struct RowCodec {
     format: RowFormat,
     schema: RowSchema,
+    numbers: Vec<NumberField>,
 }
 
 impl RowCodec {
     /// A codec.
     pub fn new(format: RowFormat, schema: RowSchema) -> Self {
-        RowCodec { format, schema }
+        let numbers = schema.fields().iter().map(NumberField::of).collect();
+        RowCodec { format, schema, numbers }
     }
 
     /// The format.
@@ -76,6 +79,11 @@ impl RowCodec {
     /// The rows' schema. Its text form is the descriptor's value schema.
     pub fn schema(&self) -> &RowSchema {
         &self.schema
+    }
+
+    #[inline]
+    pub(super) fn number_fields(&self) -> &[NumberField] {
+        &self.numbers
     }
 
     /// The codec's id for a descriptor.

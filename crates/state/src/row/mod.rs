@@ -32,6 +32,7 @@ mod datum;
 mod input;
 mod names;
 mod native;
+mod numbers;
 mod proto_schema;
 mod protobuf;
 mod schema;

@@ -119,6 +119,23 @@ impl Timers {
         batch.delete(self.state, &self.key);
     }
 
+    /// Adds the removal of the timers that one call of [`due`](Self::due) gave to a batch: those of a key group as one range, for
+    /// backends to which a range is no more than the entries in it.
+    pub fn delete_fired(&mut self, batch: &mut WriteBatch, timers: &[DueTimer]) {
+        for timers in timers.chunk_by(|a, b| a.key_group == b.key_group) {
+            let [first, .., last] = timers else {
+                timers.iter().for_each(|timer| self.delete(batch, timer.context(), timer.time_ms));
+                continue;
+            };
+            self.locate(last.context(), last.time_ms);
+            // The key that comes next.
+            let mut end = self.key.clone();
+            end.push(0);
+            self.locate(first.context(), first.time_ms);
+            batch.delete_range(self.state, &self.key, &end);
+        }
+    }
+
     /// Removes timers that have fired, together.
     pub fn remove_all(&mut self, backend: &mut dyn KeyedStateBackend, timers: &[DueTimer]) -> Result<()> {
         for timer in timers {

@@ -29,6 +29,38 @@ proptest! {
     }
 
     #[test]
+    fn a_row_of_numbers_has_the_same_bytes_without_datums((schema, row) in schema_and_row(), format in any_format()) {
+        let number = |(field, datum): (&Field, &Datum)| match datum {
+            Datum::Null => Some(None),
+            Datum::Int64(number) => Some(Some(*number)),
+            Datum::Float64(number) => (field.ty.kind == DataKind::Float64).then(|| Some(number.to_bits() as i64)),
+            _ => None,
+        };
+        let numbers: Option<Vec<Option<i64>>> = schema.fields().iter().zip(&row).map(number).collect();
+        let codec = RowCodec::new(format, schema);
+        let (mut bytes, mut written, mut read) = (Vec::new(), vec![42], Vec::new());
+        codec.encode(&row, &mut bytes)?;
+        let is_read = codec.decode_numbers(&bytes, &mut read);
+        prop_assert_eq!(is_read, numbers.is_some() && format == RowFormat::Row);
+        if let Some(numbers) = numbers.filter(|_| is_read) {
+            prop_assert_eq!(&read, &numbers);
+            prop_assert!(codec.encode_numbers(&numbers, &mut written));
+            prop_assert_eq!(&written[1..], &bytes[..]);
+        }
+    }
+
+    #[test]
+    fn bytes_are_a_row_of_numbers_only_if_they_are_a_row(schema in row_schema(), mut bytes in any::<Vec<u8>>()) {
+        let codec = RowCodec::new(RowFormat::Row, schema);
+        for (at, byte) in [1, codec.schema().len() as u8].into_iter().enumerate().take(bytes.len()) {
+            bytes[at] = byte;
+        }
+        if codec.decode_numbers(&bytes, &mut Vec::new()) {
+            codec.decode(&bytes, &mut Vec::new())?;
+        }
+    }
+
+    #[test]
     fn a_row_from_before_a_field_was_added_reads_null_there((schema, row) in schema_and_row(), format in any_format()) {
         let mut bytes = Vec::new();
         RowCodec::new(format, schema.clone()).encode(&row, &mut bytes)?;
@@ -75,6 +107,18 @@ proptest! {
         let _ = codec.decode(&bytes, &mut Vec::new());
         let _ = codec.decode(&bytes[..index], &mut Vec::new());
     }
+}
+
+#[test]
+fn numbers_that_do_not_fit_their_fields_are_not_written() {
+    let codec = RowCodec::new(RowFormat::Row, "n int64, small int8?, text utf8?".parse().expect("a schema"));
+    let mut out = vec![42];
+    for row in [[Some(1), Some(128), None], [None, None, None], [Some(1), None, Some(1)]] {
+        assert!(!codec.encode_numbers(&row, &mut out), "{row:?}");
+    }
+    assert!(!codec.encode_numbers(&[Some(1)], &mut out));
+    assert_eq!(out, [42]);
+    assert!(codec.encode_numbers(&[Some(1), Some(-128), None], &mut out));
 }
 
 #[test]

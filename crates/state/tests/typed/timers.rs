@@ -3,7 +3,7 @@
 use crate::sorted_backend::SortedBackend;
 use headpond_state::ttl::{TimeDomain, TtlConfig};
 use headpond_state::typed::{KeyContext, Left, TimerCursor, TimerService, Timers};
-use headpond_state::{ErrorKind, MaxParallelism, Result, WriteBatch};
+use headpond_state::{ErrorKind, KeyedStateBackend, MaxParallelism, Result, WriteBatch};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -56,6 +56,34 @@ proptest! {
         let due = all_due(&mut timers, &mut backend, now_ms, limit);
         prop_assert_eq!(due, model.into_iter().collect::<Vec<_>>());
         prop_assert_eq!(timers.earliest(&mut backend)?, set.iter().map(|(_, time_ms, _)| *time_ms).min());
+    }
+
+    #[test]
+    fn timers_that_fired_go_by_ranges_and_others_stay(
+        set in proptest::collection::vec((0..200u8, -50..50i64), 0..300),
+        now_ms in -60..60i64,
+        limit in 1..99usize,
+    ) {
+        let mut backend = SortedBackend::default();
+        let mut timers = timers(&mut backend);
+        let mut left = BTreeSet::new();
+        for (key, time_ms) in &set {
+            timers.set(&mut backend, at(&[*key]), *time_ms)?;
+            if *time_ms > now_ms {
+                left.insert((at(&[*key]).key_group.0, *time_ms, vec![*key], Vec::new()));
+            }
+        }
+        let (mut cursor, mut writes) = (TimerCursor::default(), WriteBatch::new());
+        loop {
+            let mut due = Vec::new();
+            let more = timers.due(&mut backend, now_ms, limit, &mut cursor, &mut due)?;
+            timers.delete_fired(&mut writes, &due);
+            backend.write(&mut writes)?;
+            if !more {
+                break;
+            }
+        }
+        prop_assert_eq!(all_due(&mut timers, &mut backend, i64::MAX, 99), left.into_iter().collect::<Vec<_>>());
     }
 }
 

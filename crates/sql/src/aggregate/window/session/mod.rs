@@ -31,7 +31,7 @@ use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::operator::{Counters, KeyedOperator, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{EntryKeys, NO_NAMESPACE};
-use headpond_state::row::{Datum, RowSchema};
+use headpond_state::row::RowSchema;
 use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
 use headpond_state::{
     Context, Error, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
@@ -39,7 +39,7 @@ use headpond_state::{
 use older::{OLDER_SESSIONS, OlderSessions, Wanted, times_of};
 use open::{OpenSessions, Origin};
 use std::sync::Arc;
-use value::{KeyTimes, SessionCodec};
+use value::{KeyTimes, SessionCodec, ValueBuffer};
 
 /// How many of a key's sessions are in its value.
 const SESSIONS_PER_VALUE: usize = 16;
@@ -66,7 +66,7 @@ pub(super) struct Sessions {
     of_rows: Vec<u32>,
     keys: KeyBatch,
     writes: WriteBatch,
-    row: Vec<Datum>,
+    buffer: ValueBuffer,
     /// A time before which no timer is due.
     earliest_ms: i64,
     /// Where the closing of sessions goes on, while it lasts.
@@ -109,7 +109,7 @@ impl Sessions {
             of_rows: Vec::new(),
             keys: KeyBatch::new(),
             writes: WriteBatch::new(),
-            row: Vec::new(),
+            buffer: ValueBuffer::default(),
             earliest_ms: earliest.unwrap_or(i64::MAX),
             closing: None,
             closed: ClosedWindows::new(&plan),
@@ -154,16 +154,16 @@ impl Sessions {
 
     /// Reads the values of the batch's keys.
     fn load(&mut self, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let Sessions { accumulators, codec, row, open, grouping, .. } = self;
+        let Sessions { accumulators, codec, buffer, open, grouping, .. } = self;
         accumulators.clear();
         open.clear();
         let mut result = Ok(());
         state.read_many(self.state, grouping.keys(), &mut |key, stored| {
             open.push_key();
             let Some(stored) = stored.filter(|_| result.is_ok()) else { return };
-            let read = codec.read(stored, row, |_, start_ms, end_ms, stored| {
+            let read = codec.read(stored, buffer, |_, start_ms, end_ms, stored| {
                 open.push(key as u32, start_ms, end_ms, Origin::Value);
-                accumulators.push_stored(stored)
+                stored.push_to(accumulators)
             });
             match read {
                 Ok(times) => open.keys[key].times = times,
@@ -223,7 +223,7 @@ impl Sessions {
 
     /// Writes the keys that have changed. Older sessions that ended at `passed_ms` or before are over.
     fn store(&mut self, passed_ms: i64, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let Sessions { open, older, grouping, accumulators, codec, row, timers, writes, max_parallelism, .. } = self;
+        let Sessions { open, older, grouping, accumulators, codec, buffer, timers, writes, max_parallelism, .. } = self;
         let prefix_len = max_parallelism.prefix_len();
         writes.clear();
         for session in open.merged_away() {
@@ -266,7 +266,7 @@ impl Sessions {
             }
             let mut result = Ok(());
             writes.put_with(self.state, entry, |out| {
-                result = codec.write(times, kept.iter().copied(), accumulators, row, out);
+                result = codec.write(times, kept.iter().copied(), accumulators, buffer, out);
             });
             result?;
         }
@@ -299,8 +299,10 @@ impl Sessions {
     /// Takes sessions that are over out of the state.
     fn close(&mut self, due: &[DueTimer], closing_ms: i64, state: &mut dyn KeyedStateBackend) -> Result<()> {
         self.writes.clear();
-        for timer in due {
-            self.timers.delete(&mut self.writes, timer.context(), timer.time_ms);
+        if self.sorted {
+            due.iter().for_each(|timer| self.timers.delete(&mut self.writes, timer.context(), timer.time_ms));
+        } else {
+            self.timers.delete_fired(&mut self.writes, due);
         }
         let (of_keys, of_older): (Vec<&DueTimer>, Vec<&DueTimer>) =
             due.iter().partition(|timer| timer.namespace.is_empty());
@@ -311,7 +313,7 @@ impl Sessions {
 
     fn close_of_keys(&mut self, due: &[&DueTimer], closing_ms: i64, state: &mut dyn KeyedStateBackend) -> Result<()> {
         self.locate(due);
-        let Sessions { keys, codec, row, accumulators, closed, open, plan, .. } = self;
+        let Sessions { keys, codec, buffer, accumulators, closed, open, plan, .. } = self;
         accumulators.clear();
         open.clear();
         let mut result = Ok(());
@@ -319,20 +321,19 @@ impl Sessions {
             open.push_key();
             let Some(stored) = stored.filter(|_| result.is_ok()) else { return };
             let mut read = || {
-                let decoded = plan.key_schema.decode(&due[key].key)?;
                 // A timer that has been overtaken changes nothing: the one that overtook it does.
                 let is_live = |times: KeyTimes| times.timer_ms == Some(due[key].time_ms);
-                let times = codec.read(stored, row, |times, start_ms, end_ms, stored| {
+                let times = codec.read(stored, buffer, |times, start_ms, end_ms, stored| {
                     if !is_live(times) {
                         return Ok(());
                     }
                     if end_ms <= closing_ms {
-                        closed.keys.push(decoded.clone());
+                        closed.keys.push(plan.key_schema.decode(&due[key].key)?);
                         closed.windows.push((start_ms, end_ms));
-                        return closed.accumulators.push_stored(stored);
+                        return stored.push_to(&mut closed.accumulators);
                     }
                     open.push(key as u32, start_ms, end_ms, Origin::Value);
-                    accumulators.push_stored(stored)
+                    stored.push_to(accumulators)
                 })?;
                 open.keys[key].is_changed = is_live(times);
                 open.keys[key].times = times;
@@ -348,7 +349,7 @@ impl Sessions {
 
     /// Writes what is still open of keys whose timers were due, with their next timers.
     fn store_open(&mut self, due: &[&DueTimer], closing_ms: i64) -> Result<()> {
-        let Sessions { keys, codec, row, accumulators, open, writes, timers, .. } = self;
+        let Sessions { keys, codec, buffer, accumulators, open, writes, timers, .. } = self;
         for (index, key) in open.keys.iter().enumerate().filter(|(_, key)| key.is_changed) {
             let entry = keys.get(index);
             let mut times = key.times;
@@ -364,7 +365,7 @@ impl Sessions {
             let sessions = open.of_key(index);
             let sessions = sessions.map(|(number, session)| (session.start_ms, session.end_ms, number as usize));
             let mut result = Ok(());
-            writes.put_with(self.state, entry, |out| result = codec.write(times, sessions, accumulators, row, out));
+            writes.put_with(self.state, entry, |out| result = codec.write(times, sessions, accumulators, buffer, out));
             result?;
         }
         Ok(())

@@ -31,6 +31,33 @@ pub(super) struct SessionCodec {
     width: usize,
     /// The accumulators of no rows.
     none: Vec<Datum>,
+    /// The same as numbers, if accumulators are numbers.
+    none_of_numbers: Option<Vec<Option<i64>>>,
+}
+
+/// A session's accumulators as they are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum StoredSession<'a> {
+    Numbers(&'a [Option<i64>]),
+    Datums(&'a [Datum]),
+}
+
+impl StoredSession<'_> {
+    /// Adds them to others.
+    #[inline]
+    pub(super) fn push_to(self, accumulators: &mut Accumulators) -> Result<()> {
+        match self {
+            StoredSession::Numbers(numbers) => accumulators.push_numbers(numbers),
+            StoredSession::Datums(row) => accumulators.push_stored(row),
+        }
+    }
+}
+
+/// What a value is read and written with.
+#[derive(Debug, Default)]
+pub(super) struct ValueBuffer {
+    numbers: Vec<Option<i64>>,
+    row: Vec<Datum>,
 }
 
 impl SessionCodec {
@@ -40,7 +67,13 @@ impl SessionCodec {
         accumulators.push_new();
         let mut none = Vec::new();
         accumulators.append(0, &mut none);
-        SessionCodec { codec: RowCodec::new(format, schema(layout)), width: layout.schema.len(), none }
+        let none_of_numbers = accumulators.are_numbers().then(|| {
+            let mut none = Vec::new();
+            accumulators.append_numbers(0, &mut none);
+            none
+        });
+        let codec = RowCodec::new(format, schema(layout));
+        SessionCodec { codec, width: layout.schema.len(), none, none_of_numbers }
     }
 
     /// The codec of a value.
@@ -48,14 +81,26 @@ impl SessionCodec {
         &self.codec
     }
 
-    /// Reads a key's value and gives, with what else is kept for it, each session's start, end and accumulators, newest first. `row`
-    /// is a buffer.
+    /// Reads a key's value and gives, with what else is kept for it, each session's start, end and accumulators, newest first.
+    #[inline]
     pub(super) fn read(
         &self,
         stored: &[u8],
-        row: &mut Vec<Datum>,
-        mut session: impl FnMut(KeyTimes, i64, i64, &[Datum]) -> Result<()>,
+        buffer: &mut ValueBuffer,
+        mut session: impl FnMut(KeyTimes, i64, i64, StoredSession<'_>) -> Result<()>,
     ) -> Result<KeyTimes> {
+        let ValueBuffer { numbers, row } = buffer;
+        // Nearly all values have one session; the list of others is no number.
+        if self.none_of_numbers.is_some()
+            && self.codec.decode_numbers(stored, numbers)
+            && let [timer_ms, older_until_ms, start_ms, end_ms, accumulators @ .., None] = numbers.as_slice()
+        {
+            let times = KeyTimes { timer_ms: *timer_ms, older_until_ms: *older_until_ms };
+            if let (Some(start_ms), Some(end_ms)) = (start_ms, end_ms) {
+                session(times, *start_ms, *end_ms, StoredSession::Numbers(accumulators))?;
+            }
+            return Ok(times);
+        }
         row.clear();
         self.codec.decode(stored, row).map_err(|error| error.with(Context::State, ACCUMULATORS))?;
         let [timer, older, start, end, rest @ ..] = row.as_slice() else { return Err(misfit()) };
@@ -63,7 +108,7 @@ impl SessionCodec {
         let time = |datum: &Datum| if let Datum::Int64(time_ms) = datum { Some(*time_ms) } else { None };
         let times = KeyTimes { timer_ms: time(timer), older_until_ms: time(older) };
         if let (Datum::Int64(start_ms), Datum::Int64(end_ms)) = (start, end) {
-            session(times, *start_ms, *end_ms, accumulators)?;
+            session(times, *start_ms, *end_ms, StoredSession::Datums(accumulators))?;
         }
         if let [Datum::List(more)] = more {
             for other in more {
@@ -71,25 +116,41 @@ impl SessionCodec {
                 let [Datum::Int64(start_ms), Datum::Int64(end_ms), accumulators @ ..] = fields.as_slice() else {
                     return Err(misfit());
                 };
-                session(times, *start_ms, *end_ms, accumulators)?;
+                session(times, *start_ms, *end_ms, StoredSession::Datums(accumulators))?;
             }
         }
         Ok(times)
     }
 
-    /// Appends a key's value: its sessions by start, end and group of their accumulators, newest first. `row` is a buffer.
+    /// Appends a key's value: its sessions by start, end and group of their accumulators, newest first.
+    #[inline]
     pub(super) fn write(
         &self,
         times: KeyTimes,
         mut sessions: impl Iterator<Item = (i64, i64, usize)>,
         accumulators: &Accumulators,
-        row: &mut Vec<Datum>,
+        buffer: &mut ValueBuffer,
         out: &mut Vec<u8>,
     ) -> Result<()> {
+        let ValueBuffer { numbers, row } = buffer;
+        let (newest, next) = (sessions.next(), sessions.next());
+        if let (None, Some(none)) = (next, &self.none_of_numbers) {
+            let (start_ms, end_ms) = newest.map(|(start_ms, end_ms, _)| (start_ms, end_ms)).unzip();
+            numbers.clear();
+            numbers.extend([times.timer_ms, times.older_until_ms, start_ms, end_ms]);
+            match newest {
+                Some((_, _, group)) => accumulators.append_numbers(group, numbers),
+                None => numbers.extend_from_slice(none),
+            }
+            numbers.push(None);
+            if self.codec.encode_numbers(numbers, out) {
+                return Ok(());
+            }
+        }
         row.clear();
         row.push(times.timer_ms.into());
         row.push(times.older_until_ms.into());
-        match sessions.next() {
+        match newest {
             Some((start_ms, end_ms, group)) => {
                 row.extend([Datum::Int64(start_ms), Datum::Int64(end_ms)]);
                 accumulators.append(group, row);
@@ -99,7 +160,7 @@ impl SessionCodec {
                 row.extend_from_slice(&self.none);
             }
         }
-        let more = sessions.map(|(start_ms, end_ms, group)| {
+        let more = next.into_iter().chain(sessions).map(|(start_ms, end_ms, group)| {
             let mut fields = Vec::with_capacity(2 + self.width);
             fields.extend([Datum::Int64(start_ms), Datum::Int64(end_ms)]);
             accumulators.append(group, &mut fields);
