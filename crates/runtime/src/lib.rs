@@ -12,6 +12,7 @@ pub mod job;
 pub mod key;
 mod message;
 pub mod metrics;
+pub mod numbers;
 pub mod operator;
 pub mod output;
 mod reader;

@@ -15,7 +15,7 @@ use super::deltas::{Delta, Deltas, sorted};
 use super::emission::{Columns, Emission};
 use super::plan::{Alone, JoinPlan};
 use super::regular::{SEQUENCE, restored_sequence};
-use super::rows::{Kept, SideRows, any_null, push_row};
+use super::rows::{Kept, SideRows, any_null, number_columns, push_row};
 use super::times::{IntervalSpec, bucket_start};
 use super::work::{Buffers, Join, Stored, Work};
 use arrow_array::Array;
@@ -126,6 +126,10 @@ impl KeyedOperator for IntervalJoin {
         self.work = Some(Work::new(input, batch.clone(), deltas, cx.processing_time_ms));
         self.stage = Stage::Pairs;
         self.resume(cx)
+    }
+
+    fn prefers_large_batches(&self) -> bool {
+        true
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
@@ -266,8 +270,11 @@ impl IntervalJoin {
         let bucket_ms = self.spec.bucket_ms();
         let Stored { state, rows, .. } = &self.sides[*side];
         let keep_ms = self.spec.keep_ms(*side);
-        let IntervalJoin { buffers: Buffers { writes, scratch, .. }, buckets, entries, places, sequence, .. } = self;
+        let IntervalJoin {
+            buffers: Buffers { writes, scratch, numbers, .. }, buckets, entries, places, sequence, ..
+        } = self;
         let mut entry = Vec::new();
+        let number_columns = number_columns(batch.changes.rows(), rows);
         writes.clear();
         for (key_group, indices) in key_groups(batch, &work.deltas) {
             places.clear();
@@ -289,6 +296,17 @@ impl IntervalJoin {
                 let kept = Kept { copies: 1, matches: delta.matches.min(1) };
                 let mut result = Ok(());
                 writes.put_with(*state, &entry, |out| {
+                    if let Some(columns) = &number_columns
+                        && rows.put_numbers(
+                            kept,
+                            work.now_ms,
+                            numbers,
+                            columns.iter().map(|column| column.get(row)),
+                            out,
+                        )
+                    {
+                        return;
+                    }
                     let columns = |datums: &mut Vec<_>| push_row(batch.changes.rows(), rows.columns, row, datums);
                     result = rows.put(kept, work.now_ms, scratch, columns, out);
                 });

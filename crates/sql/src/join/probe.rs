@@ -3,7 +3,8 @@
 use super::rows::Kept;
 use super::work::Stored;
 use arrow_array::ArrayRef;
-use headpond_runtime::datum::column_of;
+use headpond_runtime::datum::{column_of, datum_at};
+use headpond_runtime::numbers::column_of_numbers;
 use headpond_state::backend::{Flow, KeyBatch, ScanRange};
 use headpond_state::encoding::put_i64;
 use headpond_state::row::Datum;
@@ -35,6 +36,7 @@ pub(super) struct Probe {
     /// How many ranges the next scan takes.
     width: usize,
     scratch: Vec<Datum>,
+    numbers: Vec<Option<i64>>,
 }
 
 /// Stored rows that have been read.
@@ -52,6 +54,8 @@ pub(super) struct Piece {
     pub(super) columns: Vec<ArrayRef>,
     /// The values of the rows' columns.
     values: Vec<Vec<Datum>>,
+    /// The same where all of them are numbers.
+    numbers: Vec<Vec<Option<i64>>>,
     bytes: usize,
 }
 
@@ -98,7 +102,10 @@ impl Probe {
         piece: &mut Piece,
     ) -> Result<bool> {
         piece.clear();
-        piece.values.resize_with(stored.types.len(), Vec::new);
+        let columns = stored.types.len();
+        let (values, numbers) = if stored.rows.of_numbers { (0, columns) } else { (columns, 0) };
+        piece.values.resize_with(values, Vec::new);
+        piece.numbers.resize_with(numbers, Vec::new);
         while piece.kept.is_empty() && self.next < self.owners.len() {
             self.scan(backend, stored, now_ms, piece)?;
         }
@@ -108,6 +115,9 @@ impl Probe {
         piece.matches.extend(piece.kept.iter().map(|kept| kept.matches));
         for (values, data_type) in piece.values.iter().zip(&stored.types) {
             piece.columns.push(column_of(data_type, values)?);
+        }
+        for (numbers, data_type) in piece.numbers.iter().zip(&stored.types) {
+            piece.columns.push(column_of_numbers(data_type, numbers)?);
         }
         Ok(true)
     }
@@ -120,7 +130,7 @@ impl Probe {
         piece: &mut Piece,
     ) -> Result<()> {
         let side = &stored.rows;
-        let Probe { starts, prefix_lens, ends, owners, next, resume, width, scratch } = self;
+        let Probe { starts, prefix_lens, ends, owners, next, resume, width, scratch, numbers } = self;
         let first = *next;
         let last = (first + *width).min(owners.len());
         let at = resume.as_deref();
@@ -147,8 +157,13 @@ impl Probe {
                 stopped = Some((index, entry.key.to_vec()));
                 return Flow::Stop;
             }
-            let rest = &entry.key[ranges[index].prefix.len()..];
-            match side.read(rest, entry.value, now_ms, scratch, &mut piece.values) {
+            let read = if side.of_numbers {
+                side.read_numbers(entry.value, now_ms, numbers, &mut piece.numbers)
+            } else {
+                let rest = &entry.key[ranges[index].prefix.len()..];
+                side.read(rest, entry.value, now_ms, scratch, &mut piece.values)
+            };
+            match read {
                 Ok(None) => {}
                 Ok(Some(kept)) => {
                     piece.bytes += entry.key.len() + entry.value.len();
@@ -188,12 +203,16 @@ impl Piece {
         self.keys.clear();
         self.columns.clear();
         self.values.iter_mut().for_each(Vec::clear);
+        self.numbers.iter_mut().for_each(Vec::clear);
         self.bytes = 0;
     }
 
     /// Appends the values of a row.
-    pub(super) fn push_row(&self, row: usize, datums: &mut Vec<Datum>) {
-        datums.extend(self.values.iter().map(|column| column[row].clone()));
+    pub(super) fn push_row(&self, row: usize, datums: &mut Vec<Datum>) -> Result<()> {
+        for column in &self.columns {
+            datums.push(datum_at(column.as_ref(), row)?);
+        }
+        Ok(())
     }
 
     fn is_full(&self) -> bool {

@@ -13,8 +13,9 @@
 use super::plan::{JoinPlan, JoinSide};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use headpond_runtime::datum::{datum_at, field_type, row_schema};
+use headpond_runtime::numbers::{NumberColumn, is_number};
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowSchema};
+use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
 use headpond_state::ttl::{self, TtlConfig};
 use headpond_state::{Context, EntryOrder, Error, Result, StateDescriptor, StateKind};
 use std::sync::Arc;
@@ -39,6 +40,8 @@ pub(super) struct SideRows {
     pub(super) ttl: Option<TtlConfig>,
     /// The number of columns.
     pub(super) columns: usize,
+    /// Whether the columns are in the value, and all of them are numbers.
+    pub(super) of_numbers: bool,
     codec: RowCodec,
     name: &'static str,
 }
@@ -83,9 +86,13 @@ impl SideRows {
         if let Some(bucket_ms) = bucket_ms {
             row[0].name.push_str(&format!(" in buckets of {bucket_ms} ms"));
         }
+        let of_numbers = !changing
+            && *columns > 0
+            && plan.format == RowFormat::Row
+            && fields.iter().all(|field| is_number(field.data_type()));
         let codec = RowCodec::new(plan.format, RowSchema::new(row));
         let name = if side == 0 { "left rows" } else { "right rows" };
-        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, codec, name })
+        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, of_numbers, codec, name })
     }
 
     /// The declaration of the state.
@@ -130,6 +137,40 @@ impl SideRows {
             column.push(value);
         }
         Ok(Some(kept))
+    }
+
+    /// As [`read`](Self::read), for rows [of numbers](Self::of_numbers).
+    #[inline]
+    pub(super) fn read_numbers(
+        &self,
+        stored: &[u8],
+        now_ms: i64,
+        numbers: &mut Vec<Option<i64>>,
+        columns: &mut [Vec<Option<i64>>],
+    ) -> Result<Option<Kept>> {
+        let Some(value) = self.visible(stored, now_ms)? else { return Ok(None) };
+        if !self.codec.decode_numbers(value, numbers) {
+            self.decode_slowly(value, numbers)?;
+        }
+        let matches = if self.tracked { numbers.first().copied().flatten().unwrap_or(0) } else { 0 };
+        for (column, number) in columns.iter_mut().zip(&numbers[usize::from(self.tracked)..]) {
+            column.push(*number);
+        }
+        Ok(Some(Kept { copies: 1, matches }))
+    }
+
+    /// Reads a row of numbers that was written under an older schema, or says what is wrong with it.
+    #[cold]
+    fn decode_slowly(&self, value: &[u8], numbers: &mut Vec<Option<i64>>) -> Result<()> {
+        let mut row = Vec::new();
+        self.codec.decode(value, &mut row).map_err(|error| self.located(error))?;
+        numbers.clear();
+        numbers.extend(row.iter().map(|datum| match datum {
+            Datum::Int64(number) => Some(*number),
+            Datum::Float64(number) => Some(number.to_bits() as i64),
+            _ => None,
+        }));
+        Ok(())
     }
 
     /// Reads what is kept of a row that is looked up by its columns. `None`: nothing, or it has expired.
@@ -188,6 +229,30 @@ impl SideRows {
         self.codec.encode(scratch, out).map_err(|error| self.located(error))
     }
 
+    /// As [`put`](Self::put), for rows [of numbers](Self::of_numbers). `false`: nothing was appended.
+    #[inline]
+    pub(super) fn put_numbers(
+        &self,
+        kept: Kept,
+        now_ms: i64,
+        numbers: &mut Vec<Option<i64>>,
+        columns: impl Iterator<Item = Option<i64>>,
+        out: &mut Vec<u8>,
+    ) -> bool {
+        let before = out.len();
+        if let Some(ttl) = &self.ttl {
+            ttl::put_stamp(ttl.stamp_ms(now_ms, None), out);
+        }
+        numbers.clear();
+        numbers.extend(self.tracked.then_some(Some(kept.matches)));
+        numbers.extend(columns);
+        let is_put = self.codec.encode_numbers(numbers, out);
+        if !is_put {
+            out.truncate(before);
+        }
+        is_put
+    }
+
     /// For `EXPLAIN`: the state's name and what it holds.
     pub(super) fn described(&self) -> String {
         let schema = self.codec.schema();
@@ -210,6 +275,14 @@ pub(super) fn push_row(rows: &RecordBatch, columns: usize, row: usize, datums: &
         datums.push(datum_at(column.as_ref(), row)?);
     }
     Ok(())
+}
+
+/// The first `columns` columns, if they are to be put as numbers.
+pub(super) fn number_columns<'a>(rows: &'a RecordBatch, side: &SideRows) -> Option<Vec<NumberColumn<'a>>> {
+    if !side.of_numbers {
+        return None;
+    }
+    rows.columns()[..side.columns].iter().map(|column| NumberColumn::of(column.as_ref())).collect()
 }
 
 /// Whether any of these columns is NULL, for each row; `None`: nowhere.

@@ -54,6 +54,7 @@ pub(super) struct Buffers {
     pub(super) piece: Piece,
     pub(super) writes: WriteBatch,
     pub(super) scratch: Vec<Datum>,
+    pub(super) numbers: Vec<Option<i64>>,
 }
 
 /// What is the same for all batches of a join.
@@ -123,10 +124,7 @@ impl Work {
             let kept = Kept { copies: kept.copies, matches: *matches };
             let mut result = Ok(());
             writes.put_with(*id, piece.keys.get(entry), |out| {
-                let columns = |row: &mut Vec<Datum>| {
-                    piece.push_row(entry, row);
-                    Ok(())
-                };
+                let columns = |row: &mut Vec<Datum>| piece.push_row(entry, row);
                 result = rows.put(kept, self.now_ms, scratch, columns, out);
             });
             result?;
