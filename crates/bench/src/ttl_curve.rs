@@ -5,8 +5,8 @@
 //! ```
 //!
 //! Runs a job for each kind of state and backend: two million keys, each seen three times within a moment, none ever again. Prints a
-//! Markdown table for each: what lives (the keys of the last time to live, by the entries that state has before the first
-//! expires), and what memory and disk hold, at a few moments.
+//! Markdown table for each: the most that memory and disk hold in each half of a time to live, beside a bound, which is 1.2 times the
+//! keys and values of what lives, and 32 MB. Ends with 1 if anything was beyond its bound.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -15,6 +15,12 @@ use std::process::{Command, ExitCode, Stdio};
 /// Rows of one key.
 const ROWS_PER_KEY: u64 = 3;
 
+/// What memory and disk may take beside 1.2 times what lives, in bytes.
+const ALLOWANCE: u64 = 32_000_000;
+
+/// The memory that RocksDB gets: less than the allowance, so that the rest of a bound is for what grows.
+const ROCKSDB_MEMORY: &str = "16 mb";
+
 /// A kind of state.
 struct Kind {
     name: &'static str,
@@ -22,21 +28,38 @@ struct Kind {
     query: &'static str,
     /// Whether state expires by event time, not by the option.
     by_event_time: bool,
+    /// The bytes of the keys and values of a key's entries: a key of 10 bytes (key group, presence, BIGINT), what else the entry's key
+    /// has, 8 bytes of time stamp where a TTL is set, and a row of 3 bytes and its fields.
+    live_bytes_per_key: u64,
 }
 
 const KINDS: [Kind; 4] = [
-    Kind { name: "aggregation", query: "SELECT k, COUNT(*) FROM t GROUP BY k", by_event_time: false },
-    Kind { name: "join", query: "SELECT t.k, u.v FROM t JOIN u ON t.k = u.k", by_event_time: false },
+    Kind {
+        name: "aggregation",
+        query: "SELECT k, COUNT(*) FROM t GROUP BY k",
+        by_event_time: false,
+        live_bytes_per_key: 10 + 8 + 11,
+    },
+    Kind {
+        name: "join",
+        query: "SELECT t.k, u.v FROM t JOIN u ON t.k = u.k",
+        by_event_time: false,
+        // A row of k, and one of k and v, each three times, behind a number of 8 bytes.
+        live_bytes_per_key: 3 * (18 + 8 + 11) + 3 * (18 + 8 + 15),
+    },
     Kind {
         name: "deduplication",
         query: "SELECT k, v FROM (SELECT k, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM t) WHERE n = 1",
         by_event_time: false,
+        live_bytes_per_key: 10 + 8 + 7,
     },
     Kind {
         name: "session windows",
         query: "SELECT k, COUNT(*) FROM TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(et), INTERVAL '{ttl}' SECOND))
                 GROUP BY k, window_start, window_end",
         by_event_time: true,
+        // Three times and a count; and a timer.
+        live_bytes_per_key: (10 + 35) + (18 + 2),
     },
 ];
 
@@ -57,18 +80,22 @@ fn main() -> ExitCode {
         None => Ok(default),
         Some(text) => text.parse::<u64>().map_err(|error| format!("`{text}` is no number: {error}")),
     };
-    let run = || -> Result<(), String> {
+    let run = || -> Result<bool, String> {
         let headpond = arguments.first().ok_or("the path of the binary is missing")?;
-        let (ttl_s, keys_per_second) = (number(1, 6)?, number(2, 66_000)?);
+        let (ttl_s, keys_per_second) = (number(1, 20)?, number(2, 20_000)?);
+        let mut all_within = true;
         for backend in ["memory", "rocksdb"] {
             for kind in &KINDS {
-                show(kind, backend, ttl_s, &measured(headpond, kind, backend, ttl_s, keys_per_second)?);
+                let moments = measured(headpond, kind, backend, ttl_s, keys_per_second)?;
+                let live = ttl_s * keys_per_second * kind.live_bytes_per_key;
+                all_within &= show(kind, backend, ttl_s, live, &moments);
             }
         }
-        Ok(())
+        Ok(all_within)
     };
     match run() {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("error: {error}");
             eprintln!("  usage: headpond-ttl-curve path/to/headpond [TTL_SECONDS [KEYS_PER_SECOND]]");
@@ -91,7 +118,7 @@ fn job(kind: &Kind, backend: &str, ttl_s: u64, keys_per_second: u64) -> String {
         )
     };
     format!(
-        "SET 'state.backend.type' = '{backend}'; {ttl}
+        "SET 'state.backend.type' = '{backend}'; SET 'state.backend.rocksdb.memory.fixed-per-tm' = '{ROCKSDB_MEMORY}'; {ttl}
          {}{}CREATE TABLE out (k BIGINT, n BIGINT) WITH ('connector' = 'blackhole');
          INSERT INTO out {};",
         table("t"),
@@ -143,21 +170,34 @@ fn moment(line: &str) -> Option<Moment> {
     })
 }
 
-fn show(kind: &Kind, backend: &str, ttl_s: u64, moments: &[Moment]) {
-    println!("\n### {}, `{backend}`\n", kind.name);
-    println!("| after | rows | entries | memory | disk | reclaimed |\n|---|---|---|---|---|---|");
-    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
+/// Prints the table of a job; whether all was within its bound.
+fn show(kind: &Kind, backend: &str, ttl_s: u64, live: u64, moments: &[Moment]) -> bool {
+    let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
+    println!("\n### {}, `{backend}`: {} MiB live, bound {} MiB\n", kind.name, mib(live), mib(bound(live)));
+    println!("| until | rows | entries | memory, MiB | disk, MiB | reclaimed, MiB |\n|---|---|---|---|---|---|");
+    let mut is_within = true;
     for part in 1..=10 {
-        let wanted = ttl_s as f64 * f64::from(part) / 2.0;
-        let Some(at) = moments.iter().find(|moment| moment.elapsed_s >= wanted) else { continue };
+        let half_ttl_s = ttl_s as f64 / 2.0;
+        let (from_s, to_s) = (half_ttl_s * f64::from(part - 1), half_ttl_s * f64::from(part));
+        let within = || moments.iter().filter(|moment| moment.elapsed_s > from_s && moment.elapsed_s <= to_s);
+        let Some(last) = within().last() else { continue };
+        let most = |of: fn(&Moment) -> u64| within().map(of).max().unwrap_or(0);
+        let (memory, disk) = (most(|moment| moment.memory), most(|moment| moment.disk));
+        is_within &= memory.max(disk) <= bound(live);
         println!(
             "| {:.1} TTL | {} | {} | {} | {} | {} |",
-            at.elapsed_s / ttl_s as f64,
-            at.rows,
-            at.entries,
-            mib(at.memory),
-            mib(at.disk),
-            mib(at.reclaimed)
+            f64::from(part) / 2.0,
+            last.rows,
+            last.entries,
+            mib(memory),
+            mib(disk),
+            mib(last.reclaimed)
         );
     }
+    println!("\n{}", if is_within { "Within the bound." } else { "BEYOND the bound." });
+    is_within
+}
+
+fn bound(live: u64) -> u64 {
+    live * 6 / 5 + ALLOWANCE
 }

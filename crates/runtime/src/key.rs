@@ -1,16 +1,19 @@
-//! Keys of rows: Arrow columns to the encoded keys that state is addressed by.
+//! Keys of rows: Arrow columns to the encoded keys that state is addressed by, and back.
 
 use crate::batch::ChangeBatch;
-use crate::datum::{datum_at, field_type};
+use crate::datum::{column_of, datum_at, field_type};
+use crate::numbers::{column_of_numbers, is_number};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
-use arrow_array::{Array, BooleanArray, StringArray, UInt32Array};
-use arrow_schema::{DataType, Schema, TimeUnit};
+use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
+use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{
-    KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,
+    KeyReader, KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,
 };
-use headpond_state::row::FieldType;
+use headpond_state::row::{Datum, FieldType};
 use headpond_state::{Context, Error, KeyGroup, MaxParallelism, Result};
+use std::sync::Arc;
 
 /// The encoded keys of a batch's rows. Each is an entry key's beginning, `key group | key`, so a state without namespace and
 /// user key is addressed by it as it is.
@@ -165,6 +168,44 @@ impl KeyEncoder {
         }
         Ok(keys)
     }
+}
+
+/// The columns of encoded keys, which have no key group in front.
+///
+/// # Errors
+/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when bytes are no key of the schema.
+pub fn columns_of_keys(schema: &KeySchema, fields: &[Arc<Field>], keys: &KeyBatch) -> Result<Vec<ArrayRef>> {
+    enum Column {
+        Numbers(Vec<Option<i64>>),
+        Datums(Vec<Datum>),
+    }
+    let mut columns: Vec<Column> = Vec::with_capacity(fields.len());
+    columns.extend(fields.iter().map(|field| match is_number(field.data_type()) {
+        true => Column::Numbers(Vec::with_capacity(keys.len())),
+        false => Column::Datums(Vec::with_capacity(keys.len())),
+    }));
+    for key in keys.iter() {
+        let mut reader = KeyReader::new(key);
+        for (column, ty) in columns.iter_mut().zip(schema.types()) {
+            match (column, reader.datum(ty)?) {
+                (Column::Numbers(numbers), Datum::Int64(number)) => numbers.push(Some(number)),
+                (Column::Numbers(numbers), Datum::Float64(number)) => numbers.push(Some(number.to_bits() as i64)),
+                (Column::Numbers(numbers), _) => numbers.push(None),
+                (Column::Datums(datums), datum) => datums.push(datum),
+            }
+        }
+        if !reader.rest().is_empty() {
+            return Err(Error::corrupt(format!(
+                "a key of `{schema}` is followed by {} more bytes",
+                reader.rest().len()
+            )));
+        }
+    }
+    let column = |(column, field): (&Column, &Arc<Field>)| match column {
+        Column::Numbers(numbers) => column_of_numbers(field.data_type(), numbers),
+        Column::Datums(datums) => column_of(field.data_type(), datums),
+    };
+    columns.iter().zip(fields).map(column).collect()
 }
 
 /// A key column of one batch, its type resolved once and not for every row.

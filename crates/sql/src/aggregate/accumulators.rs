@@ -106,13 +106,6 @@ impl Accumulators {
         Ok(())
     }
 
-    /// Makes `row` the state of a group.
-    #[inline]
-    pub(super) fn store(&self, group: usize, row: &mut Vec<Datum>) {
-        row.clear();
-        self.append(group, row);
-    }
-
     /// Appends the state of a group to `row`.
     #[inline]
     pub(super) fn append(&self, group: usize, row: &mut Vec<Datum>) {

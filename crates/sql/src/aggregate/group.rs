@@ -6,6 +6,7 @@
 
 use super::accumulators::Accumulators;
 use super::cell::Overflow;
+use super::group_codec::GroupCodec;
 use super::grouping::Grouping;
 use super::layout::{AggregatePlan, OutputColumn};
 use super::results::results;
@@ -15,7 +16,6 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::row::{Datum, RowCodec};
 use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
 use std::sync::Arc;
 
@@ -44,13 +44,12 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
         let state = setup.state.register(&accumulators_descriptor(&self.plan))?;
         Ok(Box::new(GroupAggregate {
-            codec: self.plan.codec(),
+            codec: GroupCodec::new(&self.plan, ACCUMULATORS),
             sorted: setup.capabilities.prefers_sorted_batches,
             prefix_len: setup.max_parallelism.prefix_len(),
             accumulators: Accumulators::new(&self.plan.layout),
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            row: Vec::new(),
             gathering: self
                 .plan
                 .mini_batch
@@ -87,13 +86,12 @@ struct GroupAggregate {
     state: StateId,
     /// The sets of values, for aggregates that need them.
     sets: Option<ValueSets>,
-    codec: RowCodec,
+    codec: GroupCodec,
     sorted: bool,
     prefix_len: usize,
     accumulators: Accumulators,
     grouping: Grouping,
     writes: WriteBatch,
-    row: Vec<Datum>,
     /// The changes that a mini-batch holds back.
     gathering: Option<Gathering>,
     /// What is computed and not yet given.
@@ -193,7 +191,7 @@ impl GroupAggregate {
 
     fn load(&mut self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<()> {
         self.accumulators.clear();
-        let GroupAggregate { accumulators, codec, row, plan, .. } = self;
+        let GroupAggregate { accumulators, codec, plan, .. } = self;
         let mut result = Ok(());
         state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
             if result.is_err() {
@@ -211,11 +209,7 @@ impl GroupAggregate {
                     accumulators.push_new();
                     Ok(())
                 }
-                Some(value) => {
-                    row.clear();
-                    codec.decode(value, row)?;
-                    accumulators.push_stored(row)
-                }
+                Some(value) => codec.read(value, accumulators),
             });
         })?;
         result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
@@ -247,7 +241,7 @@ impl GroupAggregate {
     }
 
     fn store(&mut self, cx: &mut OperatorContext<'_>) -> Result<()> {
-        let GroupAggregate { accumulators, codec, row, plan, writes, .. } = self;
+        let GroupAggregate { accumulators, codec, plan, writes, .. } = self;
         writes.clear();
         let stamp_ms = plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
         // Where nothing is computed, only whether there are rows counts.
@@ -263,17 +257,16 @@ impl GroupAggregate {
                 }
                 continue;
             }
-            accumulators.store(group, row);
             writes.put_with(self.state, key, |out| {
                 if let Some(stamp_ms) = stamp_ms {
                     ttl::put_stamp(stamp_ms, out);
                 }
-                if let Err(error) = codec.encode(row, out) {
+                if let Err(error) = codec.write(accumulators, group, out) {
                     result = Err(error);
                 }
             });
         }
-        result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+        result?;
         if writes.is_empty() {
             return Ok(());
         }

@@ -10,7 +10,6 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use headpond_runtime::batch::arrow_error;
 use headpond_runtime::datum::column_of;
-use headpond_state::row::Datum;
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
@@ -118,13 +117,4 @@ fn beyond(call: &AggregateCall) -> Error {
         crate::script::type_name(&call.output)
     ))
     .hint("cast the argument to a DECIMAL of more digits, or to DOUBLE")
-}
-
-/// Columns from data in rows.
-pub(super) fn columns_of_rows(types: &[DataType], rows: &[Vec<Datum>]) -> Result<Vec<ArrayRef>> {
-    let column = |(index, data_type): (usize, &DataType)| {
-        let values: Vec<Datum> = rows.iter().map(|row| row[index].clone()).collect();
-        column_of(data_type, &values)
-    };
-    types.iter().enumerate().map(column).collect()
 }

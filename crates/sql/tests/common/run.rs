@@ -13,7 +13,7 @@ use headpond_runtime::{ChangeBatch, JobGraph, KeyedBatch, KeyedInput, NodeKind, 
 use headpond_state::backend::{KeyedBackendParams, RestoredState, StateBackend};
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock,
-    OperatorId, Result, SnapshotOptions,
+    OperatorId, Result, SnapshotOptions, StateDescriptor,
 };
 use headpond_state_conformance::MemoryStore;
 use headpond_state_memory::MemoryStateBackend;
@@ -169,6 +169,18 @@ impl<'g> Run<'g> {
             self.operators.insert(index, open(self.graph, &node.id, inputs, operator.as_ref(), Some(&restored))?);
         }
         Ok(())
+    }
+
+    /// The states that each operator has registered.
+    pub fn states(&mut self) -> Result<Vec<(OperatorId, Vec<StateDescriptor>)>> {
+        let mut states = Vec::new();
+        for (index, (_, node)) in self.graph.nodes().enumerate() {
+            let Some(open) = self.operators.get_mut(&index) else { continue };
+            let snapshot = open.state.snapshot(CheckpointId(1), &SnapshotOptions::default())?;
+            let handle = snapshot.upload(&MemoryStore::new().sink())?;
+            states.push((node.id.clone(), handle.states));
+        }
+        Ok(states)
     }
 
     /// The entries that all operators keep.

@@ -12,6 +12,7 @@ use super::rows::ClosedWindows;
 use super::{TIMERS, WINDOWS_PER_PASS, WindowSpec, Windows};
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::{ACCUMULATORS, accumulators_descriptor, give_slices, overflow_error};
+use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::grouping::Grouping;
 use crate::aggregate::layout::AggregatePlan;
 use crate::aggregate::value_sets::{GroupedBatch, Transitions, ValueSets};
@@ -22,7 +23,6 @@ use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::operator::{KeyedOperator, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{EntryKeys, window_namespace, window_of_namespace};
-use headpond_state::row::{Datum, RowCodec};
 use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
 use headpond_state::{Context, Error, KeyedStateBackend, MaxParallelism, Result, StateId, WriteBatch};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) struct FixedWindows {
     pub(super) spec: WindowSpec,
     pub(super) state: StateId,
     pub(super) timers: Timers,
-    pub(super) codec: RowCodec,
+    pub(super) codec: GroupCodec,
     sorted: bool,
     pub(super) max_parallelism: MaxParallelism,
     accumulators: Accumulators,
@@ -49,7 +49,6 @@ pub(super) struct FixedWindows {
     /// `key group | key | window` of them.
     pub(super) keys: KeyBatch,
     pub(super) writes: WriteBatch,
-    pub(super) row: Vec<Datum>,
     /// A time before which no timer is due.
     earliest_ms: i64,
     /// Where the closing of windows goes on, while it lasts.
@@ -74,7 +73,7 @@ impl FixedWindows {
         };
         Ok(FixedWindows {
             sets,
-            codec: plan.codec(),
+            codec: GroupCodec::new(&plan, ACCUMULATORS),
             sorted,
             max_parallelism: setup.max_parallelism,
             accumulators: Accumulators::new(&plan.layout),
@@ -82,7 +81,6 @@ impl FixedWindows {
             rows: Vec::new(),
             keys: KeyBatch::new(),
             writes: WriteBatch::new(),
-            row: Vec::new(),
             earliest_ms: earliest.unwrap_or(i64::MAX),
             closing: None,
             closed: ClosedWindows::new(&plan),
@@ -192,27 +190,25 @@ impl FixedWindows {
     }
 
     fn load(&mut self, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let FixedWindows { accumulators, codec, row, grouping, .. } = self;
+        let FixedWindows { accumulators, codec, grouping, .. } = self;
         accumulators.clear();
-        read_groups(state, self.state, grouping.keys(), codec, row, |_, stored| match stored {
-            Some(stored) => accumulators.push_stored(stored),
-            None => {
+        codec.read_many(state, (self.state, grouping.keys()), accumulators, |_, is_stored, accumulators| {
+            if !is_stored {
                 accumulators.push_new();
-                Ok(())
             }
+            Ok(())
         })
     }
 
     fn store(&mut self, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let FixedWindows { accumulators, codec, row, writes, timers, .. } = self;
+        let FixedWindows { accumulators, codec, writes, timers, .. } = self;
         writes.clear();
         let prefix_len = self.max_parallelism.prefix_len();
         let mut result = Ok(());
         let mut window = Vec::with_capacity(WINDOW_LEN);
         for (group, entry) in self.grouping.keys().iter().enumerate() {
-            accumulators.store(group, row);
             writes.put_with(self.state, entry, |out| {
-                if let Err(error) = codec.encode(row, out) {
+                if let Err(error) = codec.write(accumulators, group, out) {
                     result = Err(error);
                 }
             });
@@ -233,7 +229,7 @@ impl FixedWindows {
             timers.put(writes, KeyContext { key_group, key, namespace: &window, row_ms: None }, due_ms);
             self.earliest_ms = self.earliest_ms.min(due_ms);
         }
-        result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+        result?;
         state.write(writes)
     }
 
@@ -267,7 +263,7 @@ impl FixedWindows {
 
     /// Takes windows that are over out of the state.
     fn close(&mut self, due: &[DueTimer], state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let FixedWindows { closed, keys, codec, row, .. } = self;
+        let FixedWindows { closed, keys, codec, .. } = self;
         closed.clear();
         if due.is_empty() {
             return Ok(());
@@ -276,13 +272,18 @@ impl FixedWindows {
         keys.clear();
         for timer in due {
             keys.push_with(|out| entries.entry(timer.key_group, &timer.key, &timer.namespace, out));
-            closed.keys.push(self.plan.key_schema.decode(&timer.key)?);
+            closed.keys.push(&timer.key);
             closed.windows.push(window_of_namespace(&timer.namespace)?);
         }
-        read_groups(state, self.state, keys, codec, row, |index, stored| match stored {
-            Some(stored) => closed.accumulators.push_stored(stored),
-            None => Err(without_accumulators().with(Context::KeyGroup, due[index].key_group.0)),
-        })?;
+        codec.read_many(
+            state,
+            (self.state, keys),
+            &mut closed.accumulators,
+            |index, is_stored, _| match is_stored {
+                true => Ok(()),
+                false => Err(without_accumulators().with(Context::KeyGroup, due[index].key_group.0)),
+            },
+        )?;
         self.writes.clear();
         for entry in self.keys.iter() {
             self.writes.delete(self.state, entry);
@@ -327,29 +328,4 @@ impl KeyedOperator for FixedWindows {
 #[cold]
 pub(super) fn without_accumulators() -> Error {
     Error::corrupt("a window has a timer and no accumulators").with(Context::State, ACCUMULATORS)
-}
-
-/// Reads accumulators and gives each key's, in the keys' order, to `take`.
-pub(super) fn read_groups(
-    backend: &mut dyn KeyedStateBackend,
-    state: StateId,
-    keys: &KeyBatch,
-    codec: &RowCodec,
-    row: &mut Vec<Datum>,
-    mut take: impl FnMut(usize, Option<&[Datum]>) -> Result<()>,
-) -> Result<()> {
-    let mut result = Ok(());
-    backend.read_many(state, keys, &mut |index, stored| {
-        if result.is_err() {
-            return;
-        }
-        result = match stored {
-            None => take(index, None),
-            Some(stored) => {
-                row.clear();
-                codec.decode(stored, row).and_then(|()| take(index, Some(row)))
-            }
-        };
-    })?;
-    result.map_err(|error| error.with(Context::State, ACCUMULATORS))
 }

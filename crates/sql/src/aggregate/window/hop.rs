@@ -9,12 +9,11 @@
 //! behind. A key's windows close in the order of their ends, however many of them are due at once.
 
 use super::WINDOWS_PER_PASS;
-use super::fixed::{FixedWindows, read_groups, without_accumulators};
+use super::fixed::{FixedWindows, without_accumulators};
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::overflow_error;
 use crate::aggregate::merge::Merged;
 use headpond_state::encoding::{EntryKeys, window_namespace, window_of_namespace};
-use headpond_state::row::Datum;
 use headpond_state::typed::{DueTimer, KeyContext, TimerCursor};
 use headpond_state::{KeyedStateBackend, Result};
 use std::collections::{HashMap, VecDeque};
@@ -26,7 +25,6 @@ const SLICES_PER_PASS: usize = 65_536;
 #[derive(Debug)]
 struct Chain<'d> {
     timer: &'d DueTimer,
-    key: Vec<Datum>,
     /// Ends of windows with timers, ascending.
     ends_ms: VecDeque<i64>,
     /// The end of the next window.
@@ -66,11 +64,7 @@ impl FixedWindows {
             self.set_timer(&chains[chain], size_ms);
         }
         let folded = self.closed.accumulators.merge(&slices, &merged);
-        folded.map_err(|overflow| {
-            let key = &self.closed.keys[merged[overflow.row].0 as usize];
-            let chain = chains.iter().find(|chain| chain.key == *key);
-            overflow_error(&self.plan, chain.map_or(&[], |chain| &chain.timer.key))
-        })?;
+        folded.map_err(|overflow| overflow_error(&self.plan, self.closed.keys.get(merged[overflow.row].0 as usize)))?;
         state.write(&mut self.writes)?;
         Ok(more || is_left)
     }
@@ -91,14 +85,7 @@ impl FixedWindows {
                 Some(last) if last.key_group == timer.key_group => last.time_ms,
                 _ => closing_ms,
             };
-            chains.push(Chain {
-                timer,
-                key: self.plan.key_schema.decode(&timer.key)?,
-                ends_ms: VecDeque::from([end_ms]),
-                end_ms,
-                until_ms,
-                slices: VecDeque::new(),
-            });
+            chains.push(Chain { timer, ends_ms: VecDeque::from([end_ms]), end_ms, until_ms, slices: VecDeque::new() });
         }
         Ok(chains)
     }
@@ -114,7 +101,7 @@ impl FixedWindows {
         state: &mut dyn KeyedStateBackend,
     ) -> Result<()> {
         let entries = EntryKeys::new(self.max_parallelism);
-        let FixedWindows { keys, codec, row, closed, writes, .. } = self;
+        let FixedWindows { keys, codec, closed, writes, .. } = self;
         keys.clear();
         // For each key that is read, its chain, and whether it is a slice.
         let mut reads: Vec<(usize, bool)> = Vec::new();
@@ -138,15 +125,9 @@ impl FixedWindows {
             }
         }
         let mut of_windows: Vec<(usize, u32)> = Vec::new();
-        read_groups(state, self.state, keys, codec, row, |read, stored| {
+        codec.read_many(state, (self.state, keys), slices, |read, is_stored, slices| {
             let (index, is_slice) = reads[read];
-            let slot = match stored {
-                None => None,
-                Some(stored) => {
-                    slices.push_stored(stored)?;
-                    Some(slices.len() as u32 - 1)
-                }
-            };
+            let slot = is_stored.then(|| slices.len() as u32 - 1);
             if is_slice {
                 chains[index].slices.push_back(slot);
             } else if let Some(slot) = slot {
@@ -164,7 +145,7 @@ impl FixedWindows {
                 return Err(without_accumulators());
             }
             closed.accumulators.push_new();
-            closed.keys.push(chain.key.clone());
+            closed.keys.push(&chain.timer.key);
             closed.windows.push((chain.end_ms.saturating_sub(size_ms), chain.end_ms));
             let into = closed.windows.len() as u32 - 1;
             merged.extend(parts.into_iter().map(|slot| (into, slot)));

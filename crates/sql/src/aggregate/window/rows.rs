@@ -2,18 +2,19 @@
 
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::layout::{AggregatePlan, OutputColumn};
-use crate::aggregate::results::{columns_of_rows, results};
+use crate::aggregate::results::results;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, TimestampMillisecondArray};
-use arrow_schema::DataType;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
+use headpond_runtime::key::columns_of_keys;
 use headpond_state::Result;
-use headpond_state::row::Datum;
+use headpond_state::backend::KeyBatch;
 use std::sync::Arc;
 
 /// Windows that are over: whose, from when to when, and with which accumulators. All three in the same order.
 #[derive(Debug)]
 pub(super) struct ClosedWindows {
-    pub(super) keys: Vec<Vec<Datum>>,
+    /// Encoded keys.
+    pub(super) keys: KeyBatch,
     /// The first millisecond of each, and the first after it.
     pub(super) windows: Vec<(i64, i64)>,
     pub(super) accumulators: Accumulators,
@@ -22,7 +23,7 @@ pub(super) struct ClosedWindows {
 impl ClosedWindows {
     /// None yet.
     pub(super) fn new(plan: &AggregatePlan) -> Self {
-        ClosedWindows { keys: Vec::new(), windows: Vec::new(), accumulators: Accumulators::new(&plan.layout) }
+        ClosedWindows { keys: KeyBatch::new(), windows: Vec::new(), accumulators: Accumulators::new(&plan.layout) }
     }
 
     /// The number of windows.
@@ -42,9 +43,7 @@ impl ClosedWindows {
         if self.windows.is_empty() {
             return Ok(None);
         }
-        let key_types = plan.input.fields()[..plan.key_columns].iter();
-        let key_types: Vec<DataType> = key_types.map(|field| field.data_type().clone()).collect();
-        let keys = columns_of_rows(&key_types, &self.keys)?;
+        let keys = columns_of_keys(&plan.key_schema, &plan.input.fields()[..plan.key_columns], &self.keys)?;
         let results = results(plan, &self.accumulators)?;
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(plan.output_columns.len());
         for (column, field) in plan.output_columns.iter().zip(plan.output.fields()) {

@@ -313,7 +313,7 @@ impl Sessions {
 
     fn close_of_keys(&mut self, due: &[&DueTimer], closing_ms: i64, state: &mut dyn KeyedStateBackend) -> Result<()> {
         self.locate(due);
-        let Sessions { keys, codec, buffer, accumulators, closed, open, plan, .. } = self;
+        let Sessions { keys, codec, buffer, accumulators, closed, open, .. } = self;
         accumulators.clear();
         open.clear();
         let mut result = Ok(());
@@ -328,7 +328,7 @@ impl Sessions {
                         return Ok(());
                     }
                     if end_ms <= closing_ms {
-                        closed.keys.push(plan.key_schema.decode(&due[key].key)?);
+                        closed.keys.push(&due[key].key);
                         closed.windows.push((start_ms, end_ms));
                         return stored.push_to(&mut closed.accumulators);
                     }
@@ -373,15 +373,16 @@ impl Sessions {
 
     fn close_older(&mut self, due: &[&DueTimer], state: &mut dyn KeyedStateBackend) -> Result<()> {
         self.locate(due);
-        let Sessions { keys, older, closed, writes, plan, .. } = self;
+        let Sessions { keys, older, closed, writes, .. } = self;
         let older_state = older.state();
-        older.read(keys, state, |index, stored| {
+        let ClosedWindows { keys: closed_keys, windows, accumulators } = closed;
+        older.read(keys, accumulators, state, |index| {
             let timer = due[index];
             let (end_ms, start_ms) = times_of(&timer.namespace)?;
-            closed.keys.push(plan.key_schema.decode(&timer.key)?);
-            closed.windows.push((start_ms, end_ms));
+            closed_keys.push(&timer.key);
+            windows.push((start_ms, end_ms));
             writes.delete(older_state, keys.get(index));
-            closed.accumulators.push_stored(stored)
+            Ok(())
         })
     }
 

@@ -4,13 +4,12 @@
 //! their accumulators. Such a session does not change where it is. A row that joins one takes it back into the key's value. Each has a
 //! timer of its own at its end; one whose session has been taken back fires for nothing.
 
-use super::super::fixed::read_groups;
 use super::open::{OpenSessions, Origin};
 use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::layout::AggregatePlan;
 use headpond_state::backend::{Entry, Flow, KeyBatch, ScanRange};
 use headpond_state::encoding::{window_namespace, window_of_namespace};
-use headpond_state::row::{Datum, RowCodec};
 use headpond_state::typed::{KeyContext, Timers};
 use headpond_state::{
     AccessPattern, Context, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
@@ -26,8 +25,7 @@ const TIMES_LEN: usize = 16;
 #[derive(Debug)]
 pub(super) struct OlderSessions {
     state: StateId,
-    codec: RowCodec,
-    row: Vec<Datum>,
+    codec: GroupCodec,
 }
 
 /// A row that may touch older sessions: those of its key that end at `from_ms` or later and begin at `to_ms` or before.
@@ -46,7 +44,8 @@ impl OlderSessions {
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(codec.schema().to_string())
             .with_access(AccessPattern::Scan);
-        Ok(OlderSessions { state: backend.register(&descriptor)?, codec, row: Vec::new() })
+        let codec = GroupCodec::new(plan, OLDER_SESSIONS);
+        Ok(OlderSessions { state: backend.register(&descriptor)?, codec })
     }
 
     /// The state.
@@ -79,7 +78,7 @@ impl OlderSessions {
         // Ranges ascend, so those of one key overlap only where the ones before have been.
         let mut last: Option<(u32, i64)> = None;
         let mut result = Ok(());
-        let OlderSessions { codec, row, .. } = self;
+        let codec = &mut self.codec;
         backend.scan_many(self.state, &ranges, &mut |index, entry| {
             let Wanted { key, to_ms, .. } = wanted[index];
             let mut visit = |entry: Entry<'_>| {
@@ -91,9 +90,7 @@ impl OlderSessions {
                     return Ok(Flow::Continue);
                 }
                 last = Some((key, end_ms));
-                row.clear();
-                codec.decode(entry.value, row)?;
-                accumulators.push_stored(row)?;
+                codec.read(entry.value, accumulators)?;
                 open.push(key, start_ms, end_ms, Origin::Older { end_ms, start_ms });
                 Ok(Flow::Continue)
             };
@@ -106,7 +103,7 @@ impl OlderSessions {
                 }
             }
         })?;
-        result.map_err(|error: headpond_state::Error| error.with(Context::State, OLDER_SESSIONS))
+        result
     }
 
     /// Adds the keeping of a session to a batch, with its timer. `key` is its key's entry key.
@@ -121,13 +118,12 @@ impl OlderSessions {
     ) -> Result<()> {
         let mut entry = key.to_vec();
         window_namespace(end_ms, start_ms, &mut entry);
-        accumulators.0.store(accumulators.1, &mut self.row);
         let mut result = Ok(());
-        writes.put_with(self.state, &entry, |out| result = self.codec.encode(&self.row, out));
+        writes.put_with(self.state, &entry, |out| result = self.codec.write(accumulators.0, accumulators.1, out));
         let (key, namespace) = (&key[max_parallelism.prefix_len()..], &entry[key.len()..]);
         let key_group = max_parallelism.key_group_of_entry(&entry);
         timers.put(writes, KeyContext { key_group, key, namespace, row_ms: None }, end_ms);
-        result.map_err(|error| error.with(Context::State, OLDER_SESSIONS))
+        result
     }
 
     /// Adds the removal of a session to a batch.
@@ -137,15 +133,17 @@ impl OlderSessions {
         writes.delete(self.state, &entry);
     }
 
-    /// Reads sessions by their entry keys and gives the accumulators of those that are there.
+    /// Reads sessions by their entry keys, adds the accumulators of those that are there and tells `take` which they are.
     pub(super) fn read(
         &mut self,
         keys: &KeyBatch,
+        accumulators: &mut Accumulators,
         backend: &mut dyn KeyedStateBackend,
-        mut take: impl FnMut(usize, &[Datum]) -> Result<()>,
+        mut take: impl FnMut(usize) -> Result<()>,
     ) -> Result<()> {
-        read_groups(backend, self.state, keys, &self.codec, &mut self.row, |index, stored| {
-            stored.map_or(Ok(()), |stored| take(index, stored))
+        self.codec.read_many(backend, (self.state, keys), accumulators, |index, is_stored, _| match is_stored {
+            true => take(index),
+            false => Ok(()),
         })
     }
 }
@@ -153,4 +151,5 @@ impl OlderSessions {
 /// The end and the start at the end of an entry's key.
 pub(super) fn times_of(key: &[u8]) -> Result<(i64, i64)> {
     window_of_namespace(&key[key.len().saturating_sub(TIMES_LEN)..])
+        .map_err(|error| error.with(Context::State, OLDER_SESSIONS))
 }
