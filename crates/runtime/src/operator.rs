@@ -67,12 +67,6 @@ pub trait KeyedOperator: Debug + Send {
     /// Takes rows of one input.
     fn process(&mut self, input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress>;
 
-    /// Whether it goes through its state in the order of the keys, so that a call with more rows costs less for each of them whatever
-    /// the backend likes.
-    fn prefers_large_batches(&self) -> bool {
-        false
-    }
-
     /// Goes on with the call that returned [`Progress::More`].
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress>;
 

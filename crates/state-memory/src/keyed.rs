@@ -237,8 +237,9 @@ impl MemoryKeyedState {
         Ok(())
     }
 
-    /// Gives back some of what has expired.
+    /// Gives back some of what has expired, and what has died.
     fn sweep(&mut self, writes: usize) {
+        self.states.iter_mut().for_each(|state| state.table.tidy(&self.account));
         for State { table, sweeper, .. } in &mut self.states {
             let Some(sweeper) = sweeper else { continue };
             let (mut steps, expiry) = sweeper.due(&self.clock, table, writes);

@@ -19,6 +19,8 @@ pub(crate) struct Table {
     key_groups: KeyGroupRange,
     max_parallelism: MaxParallelism,
     shards: Shards,
+    /// Shards that may have sparse pages: since the last write, and since the one before it.
+    untidy: [Vec<usize>; 2],
 }
 
 /// In the shape that the state's access pattern wants.
@@ -35,7 +37,7 @@ impl Table {
             AccessPattern::Point => Shards::Point(groups.map(|_| PointShard::default()).collect()),
             AccessPattern::Scan => Shards::Ordered(groups.map(|_| OrderedShard::default()).collect()),
         };
-        Table { key_groups, max_parallelism, shards }
+        Table { key_groups, max_parallelism, shards, untidy: Default::default() }
     }
 
     /// Moves the entries into the shape that `access` wants.
@@ -161,7 +163,11 @@ impl Table {
     #[inline]
     pub(crate) fn put(&mut self, at: Lookup, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
         match &mut self.shards {
-            Shards::Point(shards) => shards[at.shard].put(at.hash, key, value, account),
+            Shards::Point(shards) => {
+                shards[at.shard].put(at.hash, key, value, account)?;
+                self.note(at.shard);
+                Ok(())
+            }
             Shards::Ordered(shards) => shards[at.shard].put(at.place, key, value, account),
         }
     }
@@ -184,14 +190,21 @@ impl Table {
         account: &Arc<Account>,
     ) -> Result<()> {
         match &mut self.shards {
-            Shards::Point(shards) => shards[at.shard].merge(at.hash, (key, operand), operator, scratch, account),
+            Shards::Point(shards) => {
+                shards[at.shard].merge(at.hash, (key, operand), operator, scratch, account)?;
+                self.note(at.shard);
+                Ok(())
+            }
             Shards::Ordered(shards) => shards[at.shard].merge((key, operand), operator, scratch, account),
         }
     }
 
     pub(crate) fn delete(&mut self, at: Lookup, key: &[u8], account: &Arc<Account>) {
         match &mut self.shards {
-            Shards::Point(shards) => shards[at.shard].delete(at.hash, key, account),
+            Shards::Point(shards) => {
+                shards[at.shard].delete(at.hash, key, account);
+                self.note(at.shard);
+            }
             Shards::Ordered(shards) => shards[at.shard].delete(key),
         }
     }
@@ -203,12 +216,31 @@ impl Table {
         match &mut self.shards {
             Shards::Point(shards) => {
                 shards[within.clone()].iter_mut().for_each(|shard| shard.delete_range(&bounds, account));
+                within.clone().for_each(|shard| self.note(shard));
             }
             Shards::Ordered(shards) => {
                 shards[within.clone()].iter_mut().for_each(|shard| shard.delete_range(&bounds));
             }
         }
         within
+    }
+
+    /// Remembers a shard that may have sparse pages.
+    #[inline]
+    fn note(&mut self, shard: usize) {
+        if let Shards::Point(shards) = &self.shards
+            && shards[shard].is_untidy()
+            && self.untidy[0].last() != Some(&shard)
+        {
+            self.untidy[0].push(shard);
+        }
+    }
+
+    /// Gives space back that entries have left behind and that one write more has not taken.
+    pub(crate) fn tidy(&mut self, account: &Arc<Account>) {
+        let Table { shards: Shards::Point(shards), untidy: [now, before], .. } = self else { return };
+        before.drain(..).for_each(|shard| shards[shard].tidy(account));
+        std::mem::swap(now, before);
     }
 
     /// The number of shards.
@@ -225,7 +257,11 @@ impl Table {
         account: &Arc<Account>,
     ) -> Option<Swept> {
         match &mut self.shards {
-            Shards::Point(shards) => shards.get_mut(shard)?.sweep(piece, expiry, account),
+            Shards::Point(shards) => {
+                let swept = shards.get_mut(shard)?.sweep(piece, expiry, account);
+                self.note(shard);
+                swept
+            }
             Shards::Ordered(shards) => shards.get_mut(shard)?.sweep(piece, expiry),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::Plan;
 use super::event_time::EventTime;
+use super::key_group_parts::KeyGroupParts;
 use super::task::{Task, TaskIo};
 use super::ticks::{Tick, Ticks};
 use crate::batch::{ChangeBatch, arrow_error};
@@ -25,9 +26,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Rows an operator gets in one call when neither it nor its backend gains from large sorted batches: so few that what was read of
-/// the state is still in the processor's cache when it is written.
-const UNSORTED_ROWS_PER_CALL: usize = 16_384;
 /// How often an operator's figures are brought up to date.
 const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -162,8 +160,10 @@ pub(super) struct KeyedTask {
     /// The wake-up that worker 0 knows of.
     reported_wake_ms: Option<i64>,
     figures_at: Option<Instant>,
-    /// The rows the operator gets in one call.
-    rows_per_call: usize,
+    /// Whether the backend likes rows key group by key group, not in the order of their keys.
+    by_key_group: bool,
+    /// What is left of rows of the tick, in the order of key groups, and their input.
+    parts: Option<(usize, KeyGroupParts)>,
 }
 
 /// Where the operator is in its oldest tick.
@@ -204,11 +204,7 @@ impl KeyedTask {
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
         let ports = std::iter::once(MAIN_PORT).chain(plan.graph.side_ports(NodeId(node))).collect();
-        let sorted = plan.options.backend.capabilities().prefers_sorted_batches || operator.prefers_large_batches();
-        let rows_per_call = match sorted {
-            true => plan.options.rows_per_tick,
-            false => plan.options.rows_per_tick.min(UNSORTED_ROWS_PER_CALL),
-        };
+        let by_key_group = !plan.options.backend.capabilities().prefers_sorted_batches;
         KeyedTask {
             plan,
             node,
@@ -225,7 +221,8 @@ impl KeyedTask {
             sent_watermark: (i64::MIN, false),
             reported_wake_ms: None,
             figures_at: None,
-            rows_per_call,
+            by_key_group,
+            parts: None,
         }
     }
 
@@ -246,7 +243,7 @@ impl KeyedTask {
             io.activate_later();
             return Ok(Progress::More);
         }
-        let rows_per_call = self.rows_per_call;
+        let rows_per_call = self.plan.options.rows_per_tick;
         loop {
             match self.phase {
                 Phase::Fresh => unreachable!("left above"),
@@ -261,8 +258,10 @@ impl KeyedTask {
                         return self.finish(tick, io).map(|()| Progress::Done);
                     }
                 }
-                Phase::Rows if tick.row_count >= rows_per_call || (complete && tick.row_count > 0) => {
-                    let (input, batch) = next_rows(tick, rows_per_call)?;
+                Phase::Rows
+                    if self.parts.is_some() || tick.row_count >= rows_per_call || (complete && tick.row_count > 0) =>
+                {
+                    let Some((input, batch)) = self.next_rows(tick, rows_per_call)? else { continue };
                     if self.call(at, |operator, cx| operator.process(input, &batch, cx))? == Progress::More {
                         self.phase = Phase::MoreOfRows;
                     }
@@ -286,6 +285,22 @@ impl KeyedTask {
                 return Ok(Progress::More);
             }
         }
+    }
+
+    /// The next rows for a call with their input; `None`: these were the last ones of a batch.
+    fn next_rows(&mut self, tick: &mut Tick, rows: usize) -> Result<Option<(usize, KeyedBatch)>> {
+        if !self.by_key_group {
+            return next_rows(tick, rows).map(Some);
+        }
+        let (input, mut parts) = match self.parts.take() {
+            Some(parts) => parts,
+            None => next_rows(tick, rows).map(|(input, batch)| (input, KeyGroupParts::new(batch)))?,
+        };
+        let part = parts.next()?;
+        if part.is_some() {
+            self.parts = Some((input, parts));
+        }
+        Ok(part.map(|part| (input, part)))
     }
 
     fn call(

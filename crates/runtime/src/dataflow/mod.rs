@@ -5,6 +5,7 @@
 
 mod coordination;
 mod event_time;
+mod key_group_parts;
 mod keyed;
 mod sink;
 mod source;

@@ -18,9 +18,9 @@ use super::regular::{SEQUENCE, restored_sequence};
 use super::rows::{Kept, SideRows, any_null, number_columns, push_row};
 use super::times::{IntervalSpec, bucket_start};
 use super::work::{Buffers, Join, Stored, Work};
-use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
+use arrow_array::{Array, UInt32Array};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
@@ -121,15 +121,11 @@ impl KeyedOperator for IntervalJoin {
         if !batch.changes.is_insert_only() {
             return Err(Error::internal("an interval join got rows that may be taken back"));
         }
-        let deltas = self.in_time(input, batch, cx);
-        self.locate(input, batch, &deltas);
-        self.work = Some(Work::new(input, batch.clone(), deltas, cx.processing_time_ms));
+        let (batch, deltas) = self.in_time(input, batch, cx)?;
+        self.locate(input, &batch, &deltas);
+        self.work = Some(Work::new(input, batch, deltas, cx.processing_time_ms));
         self.stage = Stage::Pairs;
         self.resume(cx)
-    }
-
-    fn prefers_large_batches(&self) -> bool {
-        true
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
@@ -167,7 +163,7 @@ impl KeyedOperator for IntervalJoin {
 impl IntervalJoin {
     /// The rows that are not late and have a time and a key, in the order of their keys; behind them those that can have no match and
     /// are given alone.
-    fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Deltas {
+    fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<(KeyedBatch, Deltas)> {
         let rows = batch.changes.rows();
         let times = self.spec.times[side].of(rows);
         let watermarks =
@@ -189,8 +185,13 @@ impl IntervalJoin {
             }
         }
         cx.counters.add(Counters::LATE_ROWS, late);
-        let in_time = sorted(in_time.into_iter(), |row| batch.keys.get(row as usize));
-        Deltas::of_rows(&in_time, &without_match)
+        let mut order = sorted(in_time.into_iter(), |row| batch.keys.get(row as usize));
+        let keyed = order.len() as u32;
+        order.append(&mut without_match);
+        let deltas = Deltas::of_rows(keyed, order.len() as u32);
+        // All that follows goes through the rows in this order, some of it more than once.
+        let order = UInt32Array::from(order);
+        Ok((KeyedBatch { changes: batch.changes.take(&order)?, keys: batch.keys.take(&order) }, deltas))
     }
 
     /// Tells the probe where the rows' matches may be.
@@ -208,8 +209,7 @@ impl IntervalJoin {
                 let starts = buckets[1 - side].between(key_group, bucket_start(first_ms, bucket_ms), last_ms);
                 places.extend(starts.iter().map(|start_ms| (*start_ms, index)));
             }
-            // Rows stand in the order of their keys already.
-            places.sort_unstable();
+            sort_by_bucket(places);
             for (start_ms, index) in places.drain(..) {
                 let row = deltas.deltas[index as usize].row as usize;
                 prefix.clear();
@@ -282,7 +282,7 @@ impl IntervalJoin {
                 let time_ms = times.value(work.deltas.deltas[index as usize].row as usize);
                 is_kept(time_ms, keep_ms, cx.event_time_ms).then(|| (bucket_start(time_ms, bucket_ms), index))
             }));
-            places.sort_unstable();
+            sort_by_bucket(places);
             for (start_ms, index) in places.drain(..) {
                 let delta = &work.deltas.deltas[index as usize];
                 let row = delta.row as usize;
@@ -360,6 +360,29 @@ impl IntervalJoin {
             self.begin_closing(closing.side + 1, cx.event_time_ms);
         }
         Ok(Progress::Done)
+    }
+}
+
+/// Sorts rows, which are in the order of their keys, by their buckets: as a rule they lie in very few.
+fn sort_by_bucket(places: &mut Vec<(i64, u32)>) {
+    const FEW: usize = 8;
+    let mut starts: Vec<i64> = Vec::with_capacity(FEW);
+    for (start_ms, _) in places.iter() {
+        if starts.last() != Some(start_ms) && !starts.contains(start_ms) {
+            if starts.len() == FEW {
+                places.sort_unstable();
+                return;
+            }
+            starts.push(*start_ms);
+        }
+    }
+    if starts.len() > 1 {
+        starts.sort_unstable();
+        let of_bucket = |start_ms: &i64| {
+            let start_ms = *start_ms;
+            places.iter().filter(move |(start, _)| *start == start_ms)
+        };
+        *places = starts.iter().flat_map(of_bucket).copied().collect();
     }
 }
 

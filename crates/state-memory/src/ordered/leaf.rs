@@ -77,8 +77,16 @@ impl Leaf {
         let mut part = Leaf::new(&self.account);
         part.bytes.reserve_exact(range.clone().map(|index| self.size(index)).sum());
         part.slots.reserve_exact(range.len());
-        range.for_each(|index| part.push(self.key(index), self.value(index)));
-        part.set_skip(part.common_len());
+        for slot in &self.slots[range] {
+            let (_, _, end) = self.bounds(*slot);
+            part.slots.push(Slot { head: slot.head, start: part.bytes.len() as u32 });
+            part.bytes.extend_from_slice(&self.bytes[slot.start as usize..end]);
+        }
+        part.skip = self.skip;
+        let skip = part.common_len();
+        if skip != part.skip {
+            part.set_skip(skip);
+        }
         part.charge();
         part
     }
@@ -287,10 +295,10 @@ impl Leaf {
         let size = (entries * HEADER_LEN + len).min(LEAF_LEN_MAX.saturating_sub(self.live_len()));
         let entries = entries.min(LEAF_ENTRIES_MAX.saturating_sub(self.len()));
         if self.bytes.capacity() - self.bytes.len() < size {
-            self.bytes.reserve_exact(size);
+            self.bytes.reserve_exact(size.max(self.bytes.len() / 2));
         }
         if self.slots.capacity() - self.slots.len() < entries {
-            self.slots.reserve_exact(entries);
+            self.slots.reserve_exact(entries.max(4 + self.slots.len() / 2));
         }
     }
 

@@ -78,6 +78,15 @@ pub(crate) struct Entries {
 struct Fill {
     end: u16,
     live: u16,
+    /// How many pages have had this number before.
+    epoch: u32,
+}
+
+/// The place of an entry that is dead, as long as its page is there.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap {
+    slot: Slot,
+    epoch: u32,
 }
 
 impl Entries {
@@ -151,15 +160,40 @@ impl Entries {
             };
         }
         let open = self.open_page(size, account);
-        let offset = usize::from(self.fills[open].end);
+        let slot = Slot::packed(open, usize::from(self.fills[open].end));
         self.fills[open].end += size as u16;
-        self.fills[open].live += size as u16;
+        self.write(slot, size, key, value);
+        slot
+    }
+
+    /// Puts an entry whose key is not there where one of the same size has died.
+    pub(super) fn fill(&mut self, gap: Gap, key: &[u8], value: &[u8]) -> Slot {
+        let size = Self::size_of(key, value.len());
+        self.dead -= size;
+        self.write(gap.slot, size, key, value);
+        gap.slot
+    }
+
+    #[inline]
+    fn write(&mut self, slot: Slot, size: usize, key: &[u8], value: &[u8]) {
+        self.fills[slot.page()].live += size as u16;
         self.live += size;
-        let entry = &mut self.page_mut(open)[offset..];
+        let entry = &mut self.page_mut(slot.page())[slot.offset()..][..size];
         Header { size, key_len: key.len(), value_len: value.len() }.write(entry);
-        entry[HEADER_LEN..HEADER_LEN + key.len()].copy_from_slice(key);
-        entry[HEADER_LEN + key.len()..HEADER_LEN + key.len() + value.len()].copy_from_slice(value);
-        Slot::packed(open, offset)
+        let (entry_key, rest) = entry[HEADER_LEN..].split_at_mut(key.len());
+        entry_key.copy_from_slice(key);
+        rest[..value.len()].copy_from_slice(value);
+    }
+
+    /// Whether the gap's page is still the one in which the entry died.
+    #[inline]
+    pub(super) fn has_gap(&self, gap: Gap) -> bool {
+        self.fills[gap.slot.page()].epoch == gap.epoch
+    }
+
+    /// Bytes of dead entries.
+    pub(super) fn dead_bytes(&self) -> usize {
+        self.dead
     }
 
     /// The page to append `size` bytes to.
@@ -174,7 +208,6 @@ impl Entries {
         let index = match self.free_pages.pop() {
             Some(index) => {
                 self.pages[index as usize] = page;
-                self.fills[index as usize] = Fill::default();
                 index as usize
             }
             None => {
@@ -222,12 +255,12 @@ impl Entries {
         true
     }
 
-    /// Marks the entry dead. A page without living entries is given back.
-    pub(super) fn kill(&mut self, slot: Slot) {
+    /// Marks the entry dead. A page without living entries is given back; else an entry of the size that is returned fits there.
+    pub(super) fn kill(&mut self, slot: Slot) -> Option<(usize, Gap)> {
         if slot.is_large() {
             self.large[slot.index()] = None;
             self.free_large.push(slot.index() as u32);
-            return;
+            return None;
         }
         let (page, offset) = (slot.page(), slot.offset());
         let size = Header::read(&self.page(page)[offset..]).size;
@@ -236,29 +269,30 @@ impl Entries {
         self.dead += size;
         if self.fills[page].live > 0 {
             self.page_mut(page)[offset + 4..offset + 6].copy_from_slice(&DEAD.to_le_bytes());
-            return;
+            return Some((size, Gap { slot, epoch: self.fills[page].epoch }));
         }
         self.give_back(page);
+        None
     }
 
     /// Gives a page back, whose entries nobody needs any more.
     pub(super) fn give_back(&mut self, page: usize) {
-        let Fill { end, live } = self.fills[page];
+        let Fill { end, live, epoch } = self.fills[page];
         self.live -= usize::from(live);
         self.dead -= usize::from(end - live);
-        self.fills[page] = Fill::default();
+        self.fills[page] = Fill { epoch: epoch.wrapping_add(1), ..Fill::default() };
         self.pages[page] = None;
         self.free_pages.push(page as u32);
         self.close(page);
     }
 
-    /// Whether the entry's page holds so much that is dead, as the shard does, that its living entries should move elsewhere.
-    pub(super) fn is_sparse(&self, slot: Slot) -> bool {
-        if slot.is_large() || self.dead < DEAD_MIN || self.dead < self.live / 8 {
+    /// Whether a page holds so much that is dead, as the shard does, that its living entries should move elsewhere.
+    pub(super) fn is_sparse(&self, page: usize) -> bool {
+        if self.dead < DEAD_MIN || self.dead < self.live / 8 {
             return false;
         }
-        let Fill { end, live } = self.fills[slot.page()];
-        self.pages[slot.page()].is_some() && live <= end - end / 4
+        let Fill { end, live, .. } = self.fills[page];
+        self.pages[page].is_some() && live <= end - end / 4
     }
 
     /// Appends the living entries of a page anew and gives the page back. `moved` is told each one's key, old and new place.

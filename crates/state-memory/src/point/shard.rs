@@ -1,6 +1,7 @@
 //! One key group of a point state.
 
 use super::entries::{Entries, Slot};
+use super::gaps::Gaps;
 use super::page::LARGE_OVERHEAD;
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
@@ -26,6 +27,9 @@ pub(crate) struct PointShard {
     /// Bytes of the index that are charged.
     index_bytes: usize,
     entries: Arc<Entries>,
+    gaps: Gaps,
+    /// Pages that were sparse when an entry of theirs had died.
+    sparse: Vec<u32>,
     /// For each page the earliest expiry that the last sweep left in it. Pages that came later are not known.
     earliest: Vec<i64>,
 }
@@ -79,20 +83,42 @@ impl PointShard {
             return Ok(());
         }
         check_room(entries)?;
-        let moved = entries.append(key, value, account);
-        entries.kill(slot);
+        let moved = Self::place(&mut self.gaps, entries, key, value, account);
+        self.kill(slot, account);
         if let Some(place) = self.index.find_mut(hash, |found| *found == slot) {
             *place = moved;
         }
         self.forget_expiry(moved);
-        self.clear_out_if_sparse(slot, account);
         Ok(())
+    }
+
+    /// Puts an entry whose key is not there into a gap, or behind the others.
+    #[inline]
+    fn place(gaps: &mut Gaps, entries: &mut Entries, key: &[u8], value: &[u8], account: &Arc<Account>) -> Slot {
+        match gaps.take(Entries::size_of(key, value.len()), entries) {
+            Some(gap) => entries.fill(gap, key, value),
+            None => entries.append(key, value, account),
+        }
+    }
+
+    /// Marks an entry dead and remembers the gap.
+    #[inline]
+    fn kill(&mut self, slot: Slot, account: &Arc<Account>) {
+        let entries = Arc::make_mut(&mut self.entries);
+        let Some((size, gap)) = entries.kill(slot) else { return };
+        self.gaps.add(size, gap, entries, account);
+        if let Some(page) = Entries::page_of(slot)
+            && entries.is_sparse(page)
+            && self.sparse.last() != Some(&(page as u32))
+        {
+            self.sparse.push(page as u32);
+        }
     }
 
     fn insert(&mut self, hash: u64, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
         let entries = Arc::make_mut(&mut self.entries);
         check_room(entries)?;
-        let slot = entries.append(key, value, account);
+        let slot = Self::place(&mut self.gaps, entries, key, value, account);
         let entries = &self.entries;
         self.index.insert_unique(hash, slot, |slot| Self::hash(entries.key(*slot)));
         self.forget_expiry(slot);
@@ -123,17 +149,16 @@ impl PointShard {
         let entries = &self.entries;
         let Ok(found) = self.index.find_entry(hash, |slot| entries.key(*slot) == key) else { return };
         let (slot, _) = found.remove();
-        Arc::make_mut(&mut self.entries).kill(slot);
-        self.shrink_after_removal(slot, account);
+        self.kill(slot, account);
+        self.shrink_after_removal(account);
     }
 
     /// Gives back what the removal of an entry has left over.
-    fn shrink_after_removal(&mut self, slot: Slot, account: &Arc<Account>) {
+    fn shrink_after_removal(&mut self, account: &Arc<Account>) {
         if self.index.is_empty() {
             self.clear(account);
             return;
         }
-        self.clear_out_if_sparse(slot, account);
         if self.index.capacity() > INDEX_CAPACITY_MIN && self.index.len() < self.index.capacity() / 4 {
             let entries = &self.entries;
             self.index.shrink_to(self.index.len() * 2, |slot| Self::hash(entries.key(*slot)));
@@ -154,6 +179,7 @@ impl PointShard {
 
     pub(crate) fn clear(&mut self, account: &Arc<Account>) {
         account.credit(self.index_bytes);
+        self.gaps.clear(account);
         *self = PointShard::default();
     }
 
@@ -200,18 +226,29 @@ impl PointShard {
         self.entries.page_growth(appended) + index
     }
 
-    /// Moves the living entries of a page elsewhere, once much of it and of the shard is dead, so that it can be given back.
-    fn clear_out_if_sparse(&mut self, slot: Slot, account: &Arc<Account>) {
-        let Some(page) = Entries::page_of(slot).filter(|_| self.entries.is_sparse(slot)) else { return };
-        let mut moves = Vec::new();
-        let index = &mut self.index;
-        Arc::make_mut(&mut self.entries).clear_out(page, account, |key, from, to| {
-            if let Some(place) = index.find_mut(Self::hash(key), |found| *found == from) {
-                *place = to;
+    /// Whether pages may be sparse.
+    #[inline]
+    pub(crate) fn is_untidy(&self) -> bool {
+        !self.sparse.is_empty()
+    }
+
+    /// Moves the living entries of pages elsewhere that are still sparse, so that they can be given back.
+    pub(crate) fn tidy(&mut self, account: &Arc<Account>) {
+        for page in std::mem::take(&mut self.sparse) {
+            let page = page as usize;
+            if !self.entries.is_sparse(page) {
+                continue;
             }
-            moves.push(to);
-        });
-        moves.into_iter().for_each(|moved| self.forget_expiry(moved));
+            let mut moves = Vec::new();
+            let index = &mut self.index;
+            Arc::make_mut(&mut self.entries).clear_out(page, account, |key, from, to| {
+                if let Some(place) = index.find_mut(Self::hash(key), |found| *found == from) {
+                    *place = to;
+                }
+                moves.push(to);
+            });
+            moves.into_iter().for_each(|moved| self.forget_expiry(moved));
+        }
     }
 
     /// Looks at a piece of the shard, a page or some large entries, and removes the entries that have expired. `None`: there is no
@@ -244,21 +281,18 @@ impl PointShard {
             expired.push(slot);
         }
         swept.removed = expired.len();
-        let last = expired.last().copied();
-        if last.is_some() {
-            let entries = Arc::make_mut(&mut self.entries);
-            match piece < pages && expired.len() == swept.entries {
-                // A page that a snapshot has too need not be copied first.
-                true => entries.give_back(piece),
-                false => expired.into_iter().for_each(|slot| entries.kill(slot)),
-            }
+        match piece < pages && swept.removed == swept.entries {
+            _ if expired.is_empty() => {}
+            // A page that a snapshot has too need not be copied first.
+            true => Arc::make_mut(&mut self.entries).give_back(piece),
+            false => expired.into_iter().for_each(|slot| self.kill(slot, account)),
         }
         if piece < pages {
             self.earliest.resize(pages.max(self.earliest.len()), i64::MIN);
             self.earliest[piece] = earliest;
         }
-        if let Some(slot) = last {
-            self.shrink_after_removal(slot, account);
+        if swept.removed > 0 {
+            self.shrink_after_removal(account);
         }
         Some(swept)
     }

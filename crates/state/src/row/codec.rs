@@ -2,7 +2,7 @@
 
 use super::datum::Datum;
 use super::input::Input;
-use super::numbers::NumberField;
+use super::numbers::NumberFields;
 use super::schema::RowSchema;
 use super::{avro, native, protobuf};
 use crate::descriptor::CodecId;
@@ -61,13 +61,13 @@ impl FromStr for RowFormat {
 pub struct RowCodec {
     format: RowFormat,
     schema: RowSchema,
-    numbers: Vec<NumberField>,
+    numbers: NumberFields,
 }
 
 impl RowCodec {
     /// A codec.
     pub fn new(format: RowFormat, schema: RowSchema) -> Self {
-        let numbers = schema.fields().iter().map(NumberField::of).collect();
+        let numbers = NumberFields::new(format, schema.fields());
         RowCodec { format, schema, numbers }
     }
 
@@ -82,7 +82,7 @@ impl RowCodec {
     }
 
     #[inline]
-    pub(super) fn number_fields(&self) -> &[NumberField] {
+    pub(super) fn number_fields(&self) -> &NumberFields {
         &self.numbers
     }
 

@@ -55,6 +55,11 @@ impl WindowPart {
 /// The beginning of the last window that begins at or before `time_ms`, where one begins every `slide_ms`, which is positive.
 #[inline]
 pub(crate) fn window_start(time_ms: i64, slide_ms: i64, offset_ms: i64) -> i64 {
+    if let Some(into) = time_ms.checked_sub(offset_ms)
+        && let Some(start_ms) = time_ms.checked_sub(into.rem_euclid(slide_ms))
+    {
+        return start_ms;
+    }
     let into = i128::from(time_ms) - i128::from(offset_ms);
     let start = i128::from(time_ms) - into.rem_euclid(i128::from(slide_ms));
     i64::try_from(start).unwrap_or(i64::MIN)
