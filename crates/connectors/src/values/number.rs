@@ -15,7 +15,11 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
         return if digits.is_empty() { None } else { parse_long(text) };
     }
     // 18 digits fit into an i64, so nothing here can overflow.
-    let mut value = 0_i64;
+    let (mut value, mut digits) = (0_i64, digits);
+    while let Some((eight, rest)) = digits.split_first_chunk::<8>() {
+        value = value.wrapping_mul(100_000_000).wrapping_add(eight_digits(u64::from_le_bytes(*eight))?);
+        digits = rest;
+    }
     for &byte in digits {
         let digit = byte.wrapping_sub(b'0');
         if digit > 9 {
@@ -24,6 +28,23 @@ pub(crate) fn parse_i64(text: &[u8]) -> Option<i64> {
         value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
     }
     Some(if negative { value.wrapping_neg() } else { value })
+}
+
+/// The number that eight digits mean, the first in the lowest byte.
+#[inline]
+fn eight_digits(text: u64) -> Option<i64> {
+    const HIGH: u64 = u64::from_ne_bytes([0xf0; 8]);
+    const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+    const SIXES: u64 = u64::from_ne_bytes([6; 8]);
+    // A digit's high half is that of '0', and stays so when 6 is added.
+    if text & HIGH != ZEROS || text.wrapping_add(SIXES) & HIGH != ZEROS {
+        return None;
+    }
+    // Neighbours become numbers of two digits, these of four, these of eight.
+    let digits = text - ZEROS;
+    let pairs = (digits * 10 + (digits >> 8)) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs * 100 + (pairs >> 16)) & 0x0000_ffff_0000_ffff;
+    Some(((fours * 10_000 + (fours >> 32)) & 0xffff_ffff) as i64)
 }
 
 #[cold]

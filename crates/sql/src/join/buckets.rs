@@ -12,8 +12,8 @@ pub(super) struct Bucket {
     pub(super) start_ms: i64,
 }
 
-/// Up to so many entries are deleted one by one. A range costs a store more than a few entries do: every later read has to ask whether
-/// it lies within.
+/// Up to so many entries are deleted one by one. A range costs a store on disk more than a few entries do: every later read has to
+/// ask whether it lies within.
 const ENTRIES_ONE_BY_ONE: usize = 64;
 
 /// The buckets of a state whose entries are ordered by time. They follow from the state.
@@ -91,12 +91,13 @@ impl Buckets {
         due
     }
 
-    /// Drops buckets with their entries.
+    /// Drops buckets with their entries, as ranges where these are cheap or their entries many.
     pub(super) fn drop(
         &mut self,
         backend: &mut dyn KeyedStateBackend,
         state: StateId,
         due: &[Bucket],
+        ranges_are_cheap: bool,
         writes: &mut WriteBatch,
     ) -> Result<()> {
         let entries = EntryKeys::new(backend.max_parallelism());
@@ -108,11 +109,13 @@ impl Buckets {
             entries.timer_bound(bucket.key_group, bucket.start_ms, &mut prefix);
             entries.timer_bound(bucket.key_group, bucket.start_ms.saturating_add(1), &mut end);
             let mut keys = Vec::new();
-            backend.scan(state, &ScanRange::prefix(&prefix).limit(ENTRIES_ONE_BY_ONE + 1), &mut |entry| {
-                keys.push(entry.key.to_vec());
-                Flow::Continue
-            })?;
-            if keys.len() <= ENTRIES_ONE_BY_ONE {
+            if !ranges_are_cheap {
+                backend.scan(state, &ScanRange::prefix(&prefix).limit(ENTRIES_ONE_BY_ONE + 1), &mut |entry| {
+                    keys.push(entry.key.to_vec());
+                    Flow::Continue
+                })?;
+            }
+            if !ranges_are_cheap && keys.len() <= ENTRIES_ONE_BY_ONE {
                 keys.iter().for_each(|key| writes.delete(state, key));
             } else {
                 writes.delete_range(state, &prefix, &end);

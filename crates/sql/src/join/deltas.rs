@@ -49,10 +49,14 @@ impl Deltas {
         &self.deltas[..self.keyed()]
     }
 
-    /// So many rows that come, in the order of their keys as far as they are in one.
-    pub(super) fn of_rows(keyed: u32, rows: u32) -> Self {
-        let delta = |row: u32| Delta { row, diff: 1, before: NOTHING, matches: 0, entry: 0 };
-        Deltas { deltas: (0..rows).map(delta).collect(), groups: vec![(0, keyed)], ..Deltas::default() }
+    /// Rows that come, in the order of their keys, and behind them rows that are in no key's group.
+    pub(super) fn of_rows(rows: &[u32], without_key: &[u32]) -> Self {
+        let delta = |row: &u32| Delta { row: *row, diff: 1, before: NOTHING, matches: 0, entry: 0 };
+        Deltas {
+            deltas: rows.iter().chain(without_key).map(delta).collect(),
+            groups: vec![(0, rows.len() as u32)],
+            ..Deltas::default()
+        }
     }
 
     /// The rows of a side that only gets rows: each is for itself.

@@ -11,16 +11,16 @@
 //! Rows without a match are given when their bucket goes.
 
 use super::buckets::{Bucket, Buckets};
-use super::deltas::{Delta, Deltas, sorted};
+use super::deltas::{Deltas, sorted};
 use super::emission::{Columns, Emission};
 use super::plan::{Alone, JoinPlan};
 use super::regular::{SEQUENCE, restored_sequence};
 use super::rows::{Kept, SideRows, any_null, number_columns, push_row};
 use super::times::{IntervalSpec, bucket_start};
 use super::work::{Buffers, Join, Stored, Work};
+use arrow_array::Array;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, UInt32Array};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
@@ -28,6 +28,7 @@ use headpond_runtime::operator::{
 use headpond_state::encoding::{EntryKeys, put_i64};
 use headpond_state::{Error, KeyGroup, Result};
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Makes the operator of each worker.
@@ -65,6 +66,7 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
         Ok(Box::new(IntervalJoin {
             buckets: [buckets(0)?, buckets(1)?],
             entries: EntryKeys::new(setup.max_parallelism),
+            ranges_are_cheap: !setup.capabilities.prefers_sorted_batches,
             sequence: restored_sequence(setup.restored),
             sides,
             spec: spec.clone(),
@@ -73,6 +75,7 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
             closing: None,
             buffers: Buffers::default(),
             places: Vec::new(),
+            key_groups: Vec::new(),
             plan: Arc::clone(plan),
         }))
     }
@@ -86,6 +89,8 @@ struct IntervalJoin {
     sides: [Stored; 2],
     buckets: [Buckets; 2],
     entries: EntryKeys,
+    /// Whether the deletion of a range costs no more than its entries do.
+    ranges_are_cheap: bool,
     /// A number that no row has yet.
     sequence: u64,
     work: Option<Work>,
@@ -94,6 +99,8 @@ struct IntervalJoin {
     buffers: Buffers,
     /// Where a bucket begins, and a row for it.
     places: Vec<(i64, u32)>,
+    /// The key groups of the batch's rows that have a key, with the indices of these rows.
+    key_groups: Vec<(KeyGroup, Range<u32>)>,
 }
 
 /// What is next for the batch.
@@ -121,9 +128,10 @@ impl KeyedOperator for IntervalJoin {
         if !batch.changes.is_insert_only() {
             return Err(Error::internal("an interval join got rows that may be taken back"));
         }
-        let (batch, deltas) = self.in_time(input, batch, cx)?;
-        self.locate(input, &batch, &deltas);
-        self.work = Some(Work::new(input, batch, deltas, cx.processing_time_ms));
+        let deltas = self.in_time(input, batch, cx);
+        self.find_key_groups(batch, &deltas);
+        self.locate(input, batch, &deltas);
+        self.work = Some(Work::new(input, batch.clone(), deltas, cx.processing_time_ms));
         self.stage = Stage::Pairs;
         self.resume(cx)
     }
@@ -163,7 +171,7 @@ impl KeyedOperator for IntervalJoin {
 impl IntervalJoin {
     /// The rows that are not late and have a time and a key, in the order of their keys; behind them those that can have no match and
     /// are given alone.
-    fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<(KeyedBatch, Deltas)> {
+    fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Deltas {
         let rows = batch.changes.rows();
         let times = self.spec.times[side].of(rows);
         let watermarks =
@@ -185,13 +193,20 @@ impl IntervalJoin {
             }
         }
         cx.counters.add(Counters::LATE_ROWS, late);
-        let mut order = sorted(in_time.into_iter(), |row| batch.keys.get(row as usize));
-        let keyed = order.len() as u32;
-        order.append(&mut without_match);
-        let deltas = Deltas::of_rows(keyed, order.len() as u32);
-        // All that follows goes through the rows in this order, some of it more than once.
-        let order = UInt32Array::from(order);
-        Ok((KeyedBatch { changes: batch.changes.take(&order)?, keys: batch.keys.take(&order) }, deltas))
+        let in_time = sorted(in_time.into_iter(), |row| batch.keys.get(row as usize));
+        Deltas::of_rows(&in_time, &without_match)
+    }
+
+    /// Finds the batch's key groups with the indices of their rows.
+    fn find_key_groups(&mut self, batch: &KeyedBatch, deltas: &Deltas) {
+        self.key_groups.clear();
+        for (index, delta) in deltas.keyed_deltas().iter().enumerate() {
+            let key_group = batch.keys.key_group(delta.row as usize);
+            match self.key_groups.last_mut() {
+                Some((last, rows)) if *last == key_group => rows.end = index as u32 + 1,
+                _ => self.key_groups.push((key_group, index as u32..index as u32 + 1)),
+            }
+        }
     }
 
     /// Tells the probe where the rows' matches may be.
@@ -199,12 +214,13 @@ impl IntervalJoin {
         let times = self.spec.times[side].of(batch.changes.rows());
         let bucket_ms = self.spec.bucket_ms();
         let matching = |index: u32| self.spec.matching(side, times.value(deltas.deltas[index as usize].row as usize));
-        let IntervalJoin { buffers: Buffers { probe, .. }, buckets, entries, places, .. } = self;
+        let IntervalJoin { buffers: Buffers { probe, .. }, buckets, entries, places, key_groups, .. } = self;
         probe.clear();
         let mut prefix = Vec::new();
-        for (key_group, rows) in key_groups(batch, deltas) {
+        for (key_group, rows) in key_groups.iter() {
+            let key_group = *key_group;
             places.clear();
-            for index in rows {
+            for index in rows.clone() {
                 let (first_ms, last_ms) = matching(index);
                 let starts = buckets[1 - side].between(key_group, bucket_start(first_ms, bucket_ms), last_ms);
                 places.extend(starts.iter().map(|start_ms| (*start_ms, index)));
@@ -271,14 +287,21 @@ impl IntervalJoin {
         let Stored { state, rows, .. } = &self.sides[*side];
         let keep_ms = self.spec.keep_ms(*side);
         let IntervalJoin {
-            buffers: Buffers { writes, scratch, numbers, .. }, buckets, entries, places, sequence, ..
+            buffers: Buffers { writes, scratch, numbers, .. },
+            buckets,
+            entries,
+            places,
+            sequence,
+            key_groups,
+            ..
         } = self;
         let mut entry = Vec::new();
         let number_columns = number_columns(batch.changes.rows(), rows);
         writes.clear();
-        for (key_group, indices) in key_groups(batch, &work.deltas) {
+        for (key_group, indices) in key_groups.iter() {
+            let key_group = *key_group;
             places.clear();
-            places.extend(indices.filter_map(|index| {
+            places.extend(indices.clone().filter_map(|index| {
                 let time_ms = times.value(work.deltas.deltas[index as usize].row as usize);
                 is_kept(time_ms, keep_ms, cx.event_time_ms).then(|| (bucket_start(time_ms, bucket_ms), index))
             }));
@@ -356,7 +379,8 @@ impl IntervalJoin {
                 self.closing = Some(closing);
                 continue;
             }
-            self.buckets[closing.side].drop(cx.state, stored.state, &closing.due, &mut self.buffers.writes)?;
+            let buckets = &mut self.buckets[closing.side];
+            buckets.drop(cx.state, stored.state, &closing.due, self.ranges_are_cheap, &mut self.buffers.writes)?;
             self.begin_closing(closing.side + 1, cx.event_time_ms);
         }
         Ok(Progress::Done)
@@ -378,11 +402,15 @@ fn sort_by_bucket(places: &mut Vec<(i64, u32)>) {
     }
     if starts.len() > 1 {
         starts.sort_unstable();
-        let of_bucket = |start_ms: &i64| {
-            let start_ms = *start_ms;
-            places.iter().filter(move |(start, _)| *start == start_ms)
-        };
-        *places = starts.iter().flat_map(of_bucket).copied().collect();
+        let mut sorted = Vec::with_capacity(places.len());
+        for of_bucket in starts {
+            for place in places.iter() {
+                if place.0 == of_bucket {
+                    sorted.push(*place);
+                }
+            }
+        }
+        *places = sorted;
     }
 }
 
@@ -390,18 +418,4 @@ fn sort_by_bucket(places: &mut Vec<(i64, u32)>) {
 #[inline]
 fn is_kept(time_ms: i64, keep_ms: i64, event_time_ms: i64) -> bool {
     time_ms.saturating_add(keep_ms) > event_time_ms
-}
-
-/// The key groups of rows that have a key, each with the indices of its rows.
-fn key_groups<'a>(
-    batch: &'a KeyedBatch,
-    deltas: &'a Deltas,
-) -> impl Iterator<Item = (KeyGroup, std::ops::Range<u32>)> + 'a {
-    let key_group = |delta: &Delta| batch.keys.key_group(delta.row as usize);
-    let mut next = 0;
-    deltas.keyed_deltas().chunk_by(move |a, b| key_group(a) == key_group(b)).map(move |rows| {
-        let begin = next;
-        next += rows.len() as u32;
-        (key_group(&rows[0]), begin..next)
-    })
 }

@@ -18,6 +18,9 @@ const LEAF_ENTRIES_MAX: usize = 64;
 /// Bytes of living entries below which a leaf may join its neighbour.
 const LEAF_LEN_SMALL: usize = LEAF_LEN_MAX / 8;
 
+/// The least bytes that a leaf grows by for entries that come together.
+const BYTES_MIN: usize = 384;
+
 /// Dead bytes below which a leaf is not rewritten.
 const DEAD_MIN: usize = 1024;
 
@@ -295,26 +298,23 @@ impl Leaf {
         let size = (entries * HEADER_LEN + len).min(LEAF_LEN_MAX.saturating_sub(self.live_len()));
         let entries = entries.min(LEAF_ENTRIES_MAX.saturating_sub(self.len()));
         if self.bytes.capacity() - self.bytes.len() < size {
-            self.bytes.reserve_exact(size.max(self.bytes.len() / 2));
+            self.bytes.reserve_exact(size.max(self.bytes.len() / 2).max(BYTES_MIN));
         }
         if self.slots.capacity() - self.slots.len() < entries {
-            self.slots.reserve_exact(entries.max(4 + self.slots.len() / 2));
+            self.slots.reserve_exact(entries.max(8 + self.slots.len() / 2));
         }
     }
 
     /// Inserts an entry where [`find`](Self::find) said.
     pub(super) fn insert(&mut self, index: usize, key: &[u8], value: &[u8]) {
-        let outermost = index == 0 || index == self.len();
+        let is_like = index > 0 && index < self.len() || self.begins_like(key);
         let start = self.store(key, value);
         if self.slots.len() == self.slots.capacity() {
             self.slots.reserve_exact(4 + self.slots.len() / 2);
         }
         self.slots.insert(index, Slot { head: head_u32(key, self.skip), start });
-        if outermost {
-            let skip = self.common_len();
-            if skip < self.skip || self.len() == 1 {
-                self.set_skip(skip);
-            }
+        if !is_like {
+            self.set_skip(self.common_len());
         }
         self.charge();
     }

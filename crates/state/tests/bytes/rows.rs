@@ -50,6 +50,35 @@ proptest! {
     }
 
     #[test]
+    fn a_row_with_rows_of_numbers_has_the_same_bytes_without_datums(
+        own in (any::<i64>(), proptest::option::of(any::<i64>())),
+        rows in proptest::collection::vec((any::<i64>(), proptest::option::of(any::<i32>())), 0..200),
+        format in any_format(),
+    ) {
+        let schema = "a int64, b timestamp?, more list<struct<c int64, d int32?>>?".parse().expect("a schema");
+        let codec = RowCodec::new(format, schema);
+        let datum = |number: Option<i64>| number.map_or(Datum::Null, Datum::Int64);
+        let listed = rows.iter().map(|(c, d)| Datum::Struct(vec![Datum::Int64(*c), datum(d.map(i64::from))]));
+        let more = if rows.is_empty() { Datum::Null } else { Datum::List(listed.collect()) };
+        let (mut bytes, mut written, mut read) = (Vec::new(), vec![42], Vec::new());
+        codec.encode(&[Datum::Int64(own.0), datum(own.1), more], &mut bytes)?;
+        let mut numbers = vec![Some(own.0), own.1];
+        rows.iter().for_each(|(c, d)| numbers.extend([Some(*c), d.map(i64::from)]));
+        let is_known = format == RowFormat::Row && rows.len() <= 127;
+        prop_assert_eq!(codec.decode_number_rows(&bytes, &mut read), is_known.then_some(rows.len()));
+        prop_assert_eq!(codec.encode_number_rows(&numbers, rows.len(), &mut written), is_known);
+        if is_known {
+            prop_assert_eq!(&read, &numbers);
+            prop_assert_eq!(&written[1..], &bytes[..]);
+        } else {
+            prop_assert_eq!(written, [42]);
+        }
+        for len in 0..bytes.len() {
+            prop_assert_eq!(codec.decode_number_rows(&bytes[..len], &mut read), None);
+        }
+    }
+
+    #[test]
     fn bytes_are_a_row_of_numbers_only_if_they_are_a_row(schema in row_schema(), mut bytes in any::<Vec<u8>>()) {
         let codec = RowCodec::new(RowFormat::Row, schema);
         for (at, byte) in [1, codec.schema().len() as u8].into_iter().enumerate().take(bytes.len()) {

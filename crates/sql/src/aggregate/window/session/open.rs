@@ -155,7 +155,7 @@ impl OpenSessions {
     }
 
     /// The sessions of a key, newest first, with their numbers.
-    pub(super) fn of_key(&self, key: usize) -> impl Iterator<Item = (u32, &Session)> {
+    pub(super) fn of_key(&self, key: usize) -> impl Iterator<Item = (u32, &Session)> + Clone {
         let session = |at: u32| (at != NONE).then(|| (at, self.get(at)));
         std::iter::successors(session(self.keys[key].newest), move |(_, before)| session(before.next))
     }

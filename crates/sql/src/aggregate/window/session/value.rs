@@ -90,14 +90,15 @@ impl SessionCodec {
         mut session: impl FnMut(KeyTimes, i64, i64, StoredSession<'_>) -> Result<()>,
     ) -> Result<KeyTimes> {
         let ValueBuffer { numbers, row } = buffer;
-        // Nearly all values have one session; the list of others is no number.
         if self.none_of_numbers.is_some()
-            && self.codec.decode_numbers(stored, numbers)
-            && let [timer_ms, older_until_ms, start_ms, end_ms, accumulators @ .., None] = numbers.as_slice()
+            && self.codec.decode_number_rows(stored, numbers).is_some()
+            && let [timer_ms, older_until_ms, sessions @ ..] = numbers.as_slice()
         {
             let times = KeyTimes { timer_ms: *timer_ms, older_until_ms: *older_until_ms };
-            if let (Some(start_ms), Some(end_ms)) = (start_ms, end_ms) {
-                session(times, *start_ms, *end_ms, StoredSession::Numbers(accumulators))?;
+            for stored in sessions.chunks_exact(2 + self.width) {
+                if let [Some(start_ms), Some(end_ms), accumulators @ ..] = stored {
+                    session(times, *start_ms, *end_ms, StoredSession::Numbers(accumulators))?;
+                }
             }
             return Ok(times);
         }
@@ -127,26 +128,30 @@ impl SessionCodec {
     pub(super) fn write(
         &self,
         times: KeyTimes,
-        mut sessions: impl Iterator<Item = (i64, i64, usize)>,
+        mut sessions: impl Iterator<Item = (i64, i64, usize)> + Clone,
         accumulators: &Accumulators,
         buffer: &mut ValueBuffer,
         out: &mut Vec<u8>,
     ) -> Result<()> {
         let ValueBuffer { numbers, row } = buffer;
-        let (newest, next) = (sessions.next(), sessions.next());
-        if let (None, Some(none)) = (next, &self.none_of_numbers) {
-            let (start_ms, end_ms) = newest.map(|(start_ms, end_ms, _)| (start_ms, end_ms)).unzip();
+        if let Some(none) = &self.none_of_numbers {
             numbers.clear();
-            numbers.extend([times.timer_ms, times.older_until_ms, start_ms, end_ms]);
-            match newest {
-                Some((_, _, group)) => accumulators.append_numbers(group, numbers),
-                None => numbers.extend_from_slice(none),
+            numbers.extend([times.timer_ms, times.older_until_ms]);
+            let mut count = 0;
+            for (start_ms, end_ms, group) in sessions.clone() {
+                numbers.extend([Some(start_ms), Some(end_ms)]);
+                accumulators.append_numbers(group, numbers);
+                count += 1;
             }
-            numbers.push(None);
-            if self.codec.encode_numbers(numbers, out) {
+            if count == 0 {
+                numbers.extend([None, None]);
+                numbers.extend_from_slice(none);
+            }
+            if self.codec.encode_number_rows(numbers, count.max(1) - 1, out) {
                 return Ok(());
             }
         }
+        let (newest, next) = (sessions.next(), sessions.next());
         row.clear();
         row.push(times.timer_ms.into());
         row.push(times.older_until_ms.into());
