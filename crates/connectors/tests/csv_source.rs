@@ -125,6 +125,43 @@ fn numbers_out_of_range_do_not_wrap() {
 }
 
 #[test]
+fn whole_numbers_of_every_length_are_read_and_what_is_no_digit_is_found_anywhere() {
+    let directory = tempdir().unwrap();
+    let digits = |len: usize, first: usize| (0..len).map(move |at| char::from(b'0' + ((first + at * 7) % 10) as u8));
+    let mut good: Vec<String> = Vec::new();
+    for (len, first) in (1..=18).flat_map(|len| (0..10).map(move |first| (len, first))) {
+        good.extend(["", "-", "+"].map(|sign| sign.chars().chain(digits(len, first)).collect()));
+    }
+    good.extend(["9223372036854775807", "-9223372036854775808", "000000000000000000000012"].map(str::to_owned));
+    let path = write(directory.path(), "good.csv", good.join("\n"));
+    let expected: Vec<String> = good.iter().map(|text| text.parse::<i64>().unwrap().to_string()).collect();
+    assert_eq!(rows_of(&files(&path, "csv", &[("n", Int64)])), expected);
+
+    let mut bad = Vec::new();
+    for (len, at) in (1..=18).flat_map(|len| (0..len).map(move |at| (len, at))) {
+        let with = |other: char| {
+            digits(len, len).enumerate().map(|(index, digit)| if index == at { other } else { digit }).collect()
+        };
+        bad.extend([':', '/', 'x', '@', 'p', '\u{b0}'].map(with).into_iter().collect::<Vec<String>>());
+    }
+    let path = write(directory.path(), "bad.csv", bad.join("\n"));
+    let table = files(&path, "csv", &[("n", Int64)]).with_option("csv.ignore-parse-errors", "true");
+    assert_eq!(read_all(&*source(&table, None).unwrap()).unwrap(), (Vec::new(), bad.len() as u64));
+}
+
+#[test]
+fn fields_of_every_length_end_where_they_end() {
+    let directory = tempdir().unwrap();
+    let text = |len: usize| "aü-\u{2c00}+~z".chars().cycle().take(len).collect::<String>();
+    let lens = (0..18).flat_map(|a| (0..18).map(move |b| (a, b)));
+    let rows: Vec<String> = lens.map(|(a, b)| [text(a), text(b), text((a + b) % 9)].join(",")).collect();
+    let path = write(directory.path(), "a.csv", rows.join("\n"));
+    let expected: Vec<String> = rows[1..].iter().map(|row| row.replace(',', "|")).collect();
+    let table = files(&path, "csv", &[("a", Utf8), ("b", Utf8), ("c", Utf8)]);
+    assert_eq!(rows_of(&table)[1..], expected);
+}
+
+#[test]
 fn malformed_rows_are_left_out_and_counted() {
     let directory = tempdir().unwrap();
     let path = write(directory.path(), "a.csv", "a,1\nb\nc,x\nd,4,5\n\"e\"f,6\ng,7\n\"open,8\nh,9\n");

@@ -11,8 +11,8 @@ pub(super) struct Scanner {
     comments: bool,
     /// Which bytes may end a field that has no quotes, or stand before one that is escaped.
     special: [bool; 256],
-    /// The same bytes, each eight times.
-    words: [u64; 3],
+    /// The delimiter, a newline, the quote and the escape, each eight times; a newline for what the dialect does not have.
+    words: [u64; 4],
     spans: Vec<Span>,
 }
 
@@ -67,7 +67,8 @@ impl Scanner {
             special[usize::from(escape)] = true;
         }
         let Dialect { delimiter, quote, escape, comments, .. } = *dialect;
-        let words = [delimiter, b'\n', escape.unwrap_or(b'\n')].map(|byte| u64::from_ne_bytes([byte; 8]));
+        let bytes = [delimiter, b'\n', quote.unwrap_or(b'\n'), escape.unwrap_or(b'\n')];
+        let words = bytes.map(|byte| u64::from_ne_bytes([byte; 8]));
         Scanner { delimiter, quote, escape, comments, special, words, spans: Vec::new() }
     }
 
@@ -88,6 +89,10 @@ impl Scanner {
             }
             Some(b'#') if self.comments => return comment(window, at_end),
             Some(_) => {}
+        }
+        self.spans.clear();
+        if let Some(extent) = self.plain(window) {
+            return Scan::Row(extent);
         }
         self.spans.clear();
         let mut at = 0;
@@ -136,13 +141,47 @@ impl Scanner {
         }
     }
 
+    /// The row, if it has neither quotes nor escapes and does not end close before the window does: nearly all rows. Eight bytes are
+    /// looked at together.
+    fn plain(&mut self, window: &[u8]) -> Option<Extent> {
+        let [delimiter, newline, quote, escape] = self.words;
+        let (mut start, mut at) = (0, 0);
+        loop {
+            let word = u64::from_le_bytes(*window.get(at..)?.first_chunk::<8>()?);
+            let others = zeros(word ^ quote) | zeros(word ^ escape);
+            let mut ends = zeros(word ^ delimiter) | zeros(word ^ newline);
+            while ends != 0 {
+                let bit = ends.trailing_zeros();
+                if others & !(u64::MAX << bit) != 0 {
+                    return None;
+                }
+                let end = at + (bit / 8) as usize;
+                let is_newline = window[end] == b'\n';
+                let carriage_return = is_newline && end > start && window[end - 1] == b'\r';
+                let span = Span { start, end: end - usize::from(carriage_return), quoted: false, escaped: false };
+                self.spans.push(span);
+                start = end + 1;
+                if is_newline {
+                    return Some(Extent { bytes: start, newlines: 1 });
+                }
+                ends &= ends - 1;
+            }
+            if others != 0 {
+                return None;
+            }
+            at += 8;
+        }
+    }
+
     /// A field without quotes that begins at `start`.
     #[inline]
     fn bare(&self, window: &[u8], start: usize) -> Span {
         let mut at = start;
         let mut escaped = false;
         loop {
-            at = self.next_special(window, at);
+            while at < window.len() && !self.special[usize::from(window[at])] {
+                at += 1;
+            }
             match window.get(at) {
                 Some(&byte) if Some(byte) == self.escape => {
                     escaped = true;
@@ -151,23 +190,6 @@ impl Scanner {
                 _ => return Span { start, end: at, quoted: false, escaped },
             }
         }
-    }
-
-    /// Where the next byte stands that is special, or the window ends. Eight bytes are looked at together.
-    #[inline]
-    fn next_special(&self, window: &[u8], mut at: usize) -> usize {
-        while let Some(word) = window.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-            let word = u64::from_le_bytes(*word);
-            let found = zeros(word ^ self.words[0]) | zeros(word ^ self.words[1]) | zeros(word ^ self.words[2]);
-            if found != 0 {
-                return at + (found.trailing_zeros() / 8) as usize;
-            }
-            at += 8;
-        }
-        while at < window.len() && !self.special[usize::from(window[at])] {
-            at += 1;
-        }
-        at
     }
 
     /// A field with quotes that begins, with its quote, at `start`.
@@ -220,11 +242,11 @@ impl Scanner {
     }
 }
 
-/// The high bit of each byte that is zero. Beyond the first of them, others may be marked.
+/// The high bits of the bytes that are zero.
 #[inline]
 fn zeros(word: u64) -> u64 {
-    const LOW: u64 = u64::from_ne_bytes([1; 8]);
-    word.wrapping_sub(LOW) & !word & (LOW << 7)
+    const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
+    !((word & LOW) + LOW | word | LOW)
 }
 
 /// The place behind the line break at `at`, if there is one.
