@@ -19,34 +19,34 @@ const TTL: &str = "expiry: 7200000 ms after the last write";
 /// A query, and for each of its operators with state its id and lines of what `EXPLAIN` says of it.
 const QUERIES: &[(&str, &[(&str, &[&str])])] = &[
     (
-        "SELECT page, COUNT(*), COUNT(DISTINCT user_id) FROM clicks GROUP BY page",
+        "SELECT page, COUNT(*) AS n, COUNT(DISTINCT user_id) AS users FROM clicks GROUP BY page",
         &[("query/group-aggregate/0", &["key: utf8?", "state `accumulators`", "state `values`", UNBOUNDED])],
     ),
     (
-        "SELECT COUNT(*) FROM clicks",
+        "SELECT COUNT(*) AS n FROM clicks",
         &[("query/group-aggregate/0", &["key: none, one group", "expiry: never; there is one group"])],
     ),
     (
-        "SELECT /*+ STATE_TTL('clicks' = '2 h') */ page, MAX(price) FROM clicks GROUP BY page",
+        "SELECT /*+ STATE_TTL('clicks' = '2 h') */ page, MAX(price) AS highest FROM clicks GROUP BY page",
         &[("query/group-aggregate/0", &["key: utf8?", "state `accumulators`", TTL])],
     ),
     (
         "SELECT DISTINCT page, user_id FROM clicks",
-        &[("query/group-aggregate/0", &["key: utf8?, int64?", "state `accumulators`", UNBOUNDED])],
+        &[("query/group-aggregate/0", &["key: utf8?,int64?", "state `accumulators`", UNBOUNDED])],
     ),
     (
-        "SELECT window_start, page, SUM(price) FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' HOUR))
+        "SELECT window_start, page, SUM(price) AS total FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(ts), INTERVAL '1' HOUR))
          GROUP BY window_start, window_end, page",
         &[("query/window-aggregate/0", &["key: utf8?", "state `accumulators`", CLOSES])],
     ),
     (
-        "SELECT window_start, page, COUNT(DISTINCT user_id)
+        "SELECT window_start, page, COUNT(DISTINCT user_id) AS users
          FROM TABLE(HOP(TABLE clicks, DESCRIPTOR(ts), INTERVAL '10' MINUTE, INTERVAL '1' HOUR))
          GROUP BY window_start, window_end, page",
         &[("query/window-aggregate/0", &["key: utf8?", "state `accumulators`", "state `values`", CLOSES])],
     ),
     (
-        "SELECT window_start, user_id, COUNT(*)
+        "SELECT window_start, user_id, COUNT(*) AS n
          FROM TABLE(SESSION(TABLE clicks PARTITION BY user_id, DESCRIPTOR(ts), INTERVAL '30' MINUTE))
          GROUP BY window_start, window_end, user_id",
         &[("query/window-aggregate/0", &["key: int64?", "state `accumulators`", "state `older sessions`", CLOSES])],
@@ -68,7 +68,7 @@ const QUERIES: &[(&str, &[(&str, &[&str])])] = &[
         "SELECT page, city FROM clicks JOIN users ON clicks.user_id = users.user_id
          AND clicks.ts BETWEEN users.ts - INTERVAL '1' HOUR AND users.ts",
         &[(
-            "query/join/0",
+            "query/interval-join/0",
             &[
                 "key: int64?",
                 "state `left rows`",
@@ -87,7 +87,7 @@ const QUERIES: &[(&str, &[(&str, &[&str])])] = &[
         &[("query/rank/0", &["key: utf8?", "state `rows`", UNBOUNDED])],
     ),
     (
-        "SELECT n, COUNT(*) FROM (SELECT page, COUNT(*) AS n FROM clicks GROUP BY page) GROUP BY n",
+        "SELECT n, COUNT(*) AS pages FROM (SELECT page, COUNT(*) AS n FROM clicks GROUP BY page) GROUP BY n",
         &[
             ("query/group-aggregate/0", &["key: utf8?", "state `accumulators`", UNBOUNDED]),
             ("query/group-aggregate/1", &["key: int64?", "state `accumulators`", UNBOUNDED]),

@@ -237,9 +237,8 @@ impl MemoryKeyedState {
         Ok(())
     }
 
-    /// Gives back some of what has expired, and what has died.
+    /// Gives back some of what has expired.
     fn sweep(&mut self, writes: usize) {
-        self.states.iter_mut().for_each(|state| state.table.tidy(&self.account));
         for State { table, sweeper, .. } in &mut self.states {
             let Some(sweeper) = sweeper else { continue };
             let (mut steps, expiry) = sweeper.due(&self.clock, table, writes);
@@ -417,12 +416,14 @@ impl KeyedStateBackend for MemoryKeyedState {
             error.with(Context::Operator, &self.operator)
         })?;
         self.sweep(writes);
+        self.states.iter_mut().for_each(|state| state.table.tidy_most(&self.account));
         Ok(())
     }
 
     fn time_passed(&mut self) -> Result<()> {
         self.check_open()?;
         self.sweep(0);
+        self.states.iter_mut().for_each(|state| state.table.tidy(&self.account));
         Ok(())
     }
 

@@ -19,8 +19,10 @@ pub(crate) struct Table {
     key_groups: KeyGroupRange,
     max_parallelism: MaxParallelism,
     shards: Shards,
-    /// Shards that may have sparse pages: since the last write, and since the one before it.
+    /// Shards that may have sparse pages: since time was last said to have passed, and since the time before.
     untidy: [Vec<usize>; 2],
+    /// Shards of which more is dead than alive.
+    mostly_dead: Vec<usize>,
 }
 
 /// In the shape that the state's access pattern wants.
@@ -37,7 +39,7 @@ impl Table {
             AccessPattern::Point => Shards::Point(groups.map(|_| PointShard::default()).collect()),
             AccessPattern::Scan => Shards::Ordered(groups.map(|_| OrderedShard::default()).collect()),
         };
-        Table { key_groups, max_parallelism, shards, untidy: Default::default() }
+        Table { key_groups, max_parallelism, shards, untidy: Default::default(), mostly_dead: Vec::new() }
     }
 
     /// Moves the entries into the shape that `access` wants.
@@ -228,15 +230,23 @@ impl Table {
     /// Remembers a shard that may have sparse pages.
     #[inline]
     fn note(&mut self, shard: usize) {
-        if let Shards::Point(shards) = &self.shards
-            && shards[shard].is_untidy()
-            && self.untidy[0].last() != Some(&shard)
-        {
-            self.untidy[0].push(shard);
+        let Shards::Point(shards) = &self.shards else { return };
+        if !shards[shard].is_untidy() {
+            return;
+        }
+        let noted = if shards[shard].is_mostly_dead() { &mut self.mostly_dead } else { &mut self.untidy[0] };
+        if noted.last() != Some(&shard) {
+            noted.push(shard);
         }
     }
 
-    /// Gives space back that entries have left behind and that one write more has not taken.
+    /// Gives space back of which there is more than new entries can be expected to take.
+    pub(crate) fn tidy_most(&mut self, account: &Arc<Account>) {
+        let Table { shards: Shards::Point(shards), mostly_dead, .. } = self else { return };
+        mostly_dead.drain(..).for_each(|shard| shards[shard].tidy(account));
+    }
+
+    /// Gives space back that entries have left behind before time was last said to have passed, and that new ones have not taken since.
     pub(crate) fn tidy(&mut self, account: &Arc<Account>) {
         let Table { shards: Shards::Point(shards), untidy: [now, before], .. } = self else { return };
         before.drain(..).for_each(|shard| shards[shard].tidy(account));

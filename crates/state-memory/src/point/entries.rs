@@ -191,6 +191,12 @@ impl Entries {
         self.fills[gap.slot.page()].epoch == gap.epoch
     }
 
+    /// Whether more bytes are dead than alive.
+    #[inline]
+    pub(super) fn is_mostly_dead(&self) -> bool {
+        self.dead > self.live
+    }
+
     /// Bytes of dead entries.
     pub(super) fn dead_bytes(&self) -> usize {
         self.dead

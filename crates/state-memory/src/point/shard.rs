@@ -232,6 +232,12 @@ impl PointShard {
         !self.sparse.is_empty()
     }
 
+    /// Whether pages may be sparse, and more is dead than new entries can be expected to take.
+    #[inline]
+    pub(crate) fn is_mostly_dead(&self) -> bool {
+        self.is_untidy() && self.entries.is_mostly_dead()
+    }
+
     /// Moves the living entries of pages elsewhere that are still sparse, so that they can be given back.
     pub(crate) fn tidy(&mut self, account: &Arc<Account>) {
         for page in std::mem::take(&mut self.sparse) {
