@@ -180,7 +180,7 @@ fn show(kind: &Kind, backend: &str, ttl_s: u64, live: u64, moments: &[Moment]) -
         let half_ttl_s = ttl_s as f64 / 2.0;
         let (from_s, to_s) = (half_ttl_s * f64::from(part - 1), half_ttl_s * f64::from(part));
         let within = || moments.iter().filter(|moment| moment.elapsed_s > from_s && moment.elapsed_s <= to_s);
-        let Some(last) = within().last() else { continue };
+        let Some(last) = within().next_back() else { continue };
         let most = |of: fn(&Moment) -> u64| within().map(of).max().unwrap_or(0);
         let (memory, disk) = (most(|moment| moment.memory), most(|moment| moment.disk));
         is_within &= memory.max(disk) <= bound(live);

@@ -16,8 +16,11 @@ const UNBOUNDED: &str = "expiry: never; unbounded: no window, no TTL";
 const CLOSES: &str = "expiry: when a window closes";
 const TTL: &str = "expiry: 7200000 ms after the last write";
 
-/// A query, and for each of its operators with state its id and lines of what `EXPLAIN` says of it.
-const QUERIES: &[(&str, &[(&str, &[&str])])] = &[
+/// An operator's id, and what lines that `EXPLAIN` says of it begin with.
+type Operator = (&'static str, &'static [&'static str]);
+
+/// Queries with their operators that have state.
+const QUERIES: &[(&str, &[Operator])] = &[
     (
         "SELECT page, COUNT(*) AS n, COUNT(DISTINCT user_id) AS users FROM clicks GROUP BY page",
         &[("query/group-aggregate/0", &["key: utf8?", "state `accumulators`", "state `values`", UNBOUNDED])],

@@ -246,7 +246,7 @@ impl Scanner {
 #[inline]
 fn zeros(word: u64) -> u64 {
     const LOW: u64 = u64::from_ne_bytes([0x7f; 8]);
-    !((word & LOW) + LOW | word | LOW)
+    !(((word & LOW) + LOW) | word | LOW)
 }
 
 /// The place behind the line break at `at`, if there is one.

@@ -27,7 +27,7 @@ impl KeyGroupParts {
     pub(super) fn new(batch: KeyedBatch) -> Self {
         let rows = batch.keys.len();
         if rows <= ROWS_PER_PART {
-            return KeyGroupParts { batch, order: Vec::new(), parts: vec![0..rows] };
+            return KeyGroupParts { batch, order: Vec::new(), parts: std::iter::once(0..rows).collect() };
         }
         let key_group = |row: usize| usize::from(batch.keys.key_group(row).0);
         let mut ends = vec![0; usize::from(batch.keys.max_parallelism().get())];
