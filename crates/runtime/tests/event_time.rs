@@ -46,7 +46,8 @@ fn all_combinations(with: impl Fn(&Path, JobOptions)) {
 fn a_union_closes_what_all_its_inputs_have_passed() {
     all_combinations(|_, options| {
         let sink = Collected::default();
-        let graph = windows(vec![Numbers::new(2, 10_000, 1), Numbers::new(1, 6000, 1)], &sink);
+        let rows = [10_000, 10_000, 6000];
+        let graph = windows(rows.map(|rows| Numbers::new(1, rows, 1)).into(), &sink);
         run(graph, JobOptions { source_idle_timeout: None, ..options }).expect("the job runs");
         assert_eq!(counts(&sink), [12_000, 10_000, 4000]);
     });
