@@ -157,3 +157,32 @@ fn memory_follows_what_an_owner_deletes() {
         assert_eq!(instance.backend.used_bytes(), 0, "{kind:?}");
     }
 }
+
+#[test]
+fn new_entries_do_not_copy_what_a_snapshot_has() {
+    const MANY: u64 = 20 * LIVE;
+    let mut instance = Instance::open(StateKind::Value, None);
+    (0..MANY).for_each(|index| instance.put(index, 0));
+    instance.write();
+    // Few enough for their places to stay.
+    (0..MANY).step_by(10).for_each(|index| instance.batch.delete(instance.state, &key(index)));
+    instance.write();
+    let before = instance.backend.used_bytes();
+    let add = |instance: &mut Instance, from: u64| {
+        (from..from + MANY / 10).for_each(|index| instance.put(index, 0));
+        instance.write();
+    };
+    let options = SnapshotOptions::default();
+    let snapshot = instance.keyed.snapshot(CheckpointId(1), &options).expect("a snapshot");
+    add(&mut instance, MANY);
+    let beside = instance.backend.used_bytes();
+    assert!(beside < before + before / 4, "{before} bytes grew to {beside} beside a snapshot");
+    drop(snapshot);
+    // As many entries as before: the table that finds them need not grow.
+    (MANY..MANY + MANY / 10).for_each(|index| instance.batch.delete(instance.state, &key(index)));
+    instance.write();
+    let before = instance.backend.used_bytes();
+    add(&mut instance, 2 * MANY);
+    let after = instance.backend.used_bytes();
+    assert!(after < before + before / 20, "{before} bytes grew to {after} though there was room");
+}

@@ -191,6 +191,12 @@ impl Entries {
         self.fills[gap.slot.page()].epoch == gap.epoch
     }
 
+    /// Whether a snapshot has the gap's page.
+    #[inline]
+    pub(super) fn is_shared(&self, gap: Gap) -> bool {
+        self.pages[gap.slot.page()].as_ref().is_some_and(|page| Arc::strong_count(page) > 1)
+    }
+
     /// Whether more bytes are dead than alive.
     #[inline]
     pub(super) fn is_mostly_dead(&self) -> bool {

@@ -43,16 +43,21 @@ impl Gaps {
         }
     }
 
-    /// Takes a gap of this size, if there is one.
+    /// Takes a gap of this size, if there is one in a page that no snapshot has: a new entry is not worth the copy of a page.
     #[inline]
     pub(super) fn take(&mut self, size: usize, entries: &Entries) -> Option<Gap> {
         if self.count == 0 {
             return None;
         }
         let (_, gaps) = self.of_sizes.iter_mut().find(|(of, _)| *of == size)?;
-        while let Some(gap) = gaps.pop() {
+        while let Some(&gap) = gaps.last() {
+            let is_there = entries.has_gap(gap);
+            if is_there && entries.is_shared(gap) {
+                return None;
+            }
+            gaps.pop();
             self.count -= 1;
-            if entries.has_gap(gap) {
+            if is_there {
                 return Some(gap);
             }
         }
