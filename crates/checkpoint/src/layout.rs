@@ -4,7 +4,6 @@
 
 use headpond_state::{CheckpointId, ContentHash, Context, Error, Result, StateFile};
 use std::fmt;
-use std::path::{Path, PathBuf};
 
 /// The name of the file whose existence commits a checkpoint.
 pub const MANIFEST: &str = "manifest.json";
@@ -16,61 +15,6 @@ pub const STAGING: &str = "staging";
 const CHECKPOINT_PREFIX: &str = "chk-";
 /// Leaves room below the 255 bytes file systems allow.
 const SEGMENT_LEN_MAX: usize = 240;
-
-/// The local directory a location names: `file:///…`, `file:/…` or a plain path.
-///
-/// # Errors
-/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for other schemes and for a host,
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) for an empty location.
-pub fn parse_location(location: &str) -> Result<PathBuf> {
-    let supported = "use a local directory: `file:///path` or a plain path";
-    if location.trim().is_empty() {
-        return Err(Error::invalid("the checkpoint directory is empty").hint(supported));
-    }
-    let scheme = location.split_once(':').map(|(scheme, _)| scheme).filter(|scheme| is_scheme(scheme));
-    match scheme {
-        None => Ok(PathBuf::from(location)),
-        Some(scheme) if scheme.eq_ignore_ascii_case("file") => {
-            let rest = &location["file:".len()..];
-            let path = match rest.strip_prefix("//") {
-                None => rest,
-                Some(rest) => rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest),
-            };
-            if !path.starts_with('/') {
-                return Err(Error::unsupported("a file URI needs an absolute path and no host")
-                    .with(Context::Text, location)
-                    .hint("write `file:///path`, or a plain path if it is relative"));
-            }
-            percent_decode(path).map(PathBuf::from).ok_or_else(|| {
-                Error::invalid("a `%` in a file URI must begin two hexadecimal digits").with(Context::Text, location)
-            })
-        }
-        Some(scheme) => Err(Error::unsupported(format!("checkpoints cannot be stored on `{scheme}:` yet"))
-            .with(Context::Text, location)
-            .hint(supported)),
-    }
-}
-
-/// A scheme has at least two characters, so that `C:\checkpoints` has none.
-fn is_scheme(text: &str) -> bool {
-    text.len() >= 2
-        && text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
-}
-
-fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push((digit()? * 16 + digit()?) as u8);
-    }
-    String::from_utf8(bytes).ok()
-}
 
 /// The keys of one job.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,51 +98,6 @@ pub fn parse_checkpoint(directory: &str) -> Option<CheckpointId> {
     let id = digits.parse().ok().map(CheckpointId)?;
     // One spelling per id: `chk-007` is not ours.
     (id.to_string() == digits).then_some(id)
-}
-
-/// What a path given by a user points at.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Target {
-    /// A directory of jobs.
-    Jobs(PathBuf),
-    /// One job's directory: the directory of jobs and the job's directory's name.
-    Job(PathBuf, String),
-    /// One checkpoint of a job.
-    Checkpoint(PathBuf, String, CheckpointId),
-}
-
-impl Target {
-    /// Finds out from names, and for a directory from what is in it, what `location` is.
-    ///
-    /// # Errors
-    /// As [`parse_location`]; [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory.
-    pub fn parse(location: &str) -> Result<Self> {
-        let mut path = parse_location(location)?;
-        if path.file_name().is_some_and(|name| name == MANIFEST) {
-            path.pop();
-        }
-        let path = std::path::absolute(&path).map_err(|e| Error::io("the path cannot be resolved", &path, e))?;
-        if let Some(id) = path.file_name().and_then(|name| name.to_str()).and_then(parse_checkpoint)
-            && let Some((root, job)) = path.parent().and_then(split_job)
-        {
-            return Ok(Target::Checkpoint(root, job, id));
-        }
-        let entries = std::fs::read_dir(&path).map_err(|e| {
-            Error::io("the checkpoint directory cannot be read", &path, e)
-                .hint("give a checkpoint directory, a job's directory in it, or one `chk-<n>` of a job")
-        })?;
-        let is_job = entries.flatten().any(|entry| {
-            entry.file_name().to_str().is_some_and(|name| name == SHARED || parse_checkpoint(name).is_some())
-        });
-        match split_job(&path).filter(|_| is_job) {
-            Some((root, job)) => Ok(Target::Job(root, job)),
-            None => Ok(Target::Jobs(path)),
-        }
-    }
-}
-
-fn split_job(path: &Path) -> Option<(PathBuf, String)> {
-    Some((path.parent()?.to_path_buf(), path.file_name()?.to_str()?.to_owned()))
 }
 
 /// The name of a state file on the store: `<blake3>.<ext>`.

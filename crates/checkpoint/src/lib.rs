@@ -8,11 +8,11 @@
 //! <checkpoint dir>/<job>/chk-<n>/manifest.json     the commit
 //! <checkpoint dir>/<job>/shared/<blake3>.<ext>     state files, shared by checkpoints
 //! <checkpoint dir>/<job>/staging/…                 bytes on their way, without a name yet
-//! <checkpoint dir>/<job>/owner.lock                held by the one running attempt
+//! <checkpoint dir>/<job>/owner.lock                held by the one running attempt, or naming the newest
 //! ```
 //!
-//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every path), [`store`] (all I/O, behind
-//! one trait), [`decisions`] (pure functions over observed facts: next id, reuse, retention, deletion, recovery, fencing),
+//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] (where users
+//! say it is), [`store`] (all I/O, behind one trait), [`decisions`] (pure functions over observed facts: next id, reuse, retention, deletion, recovery, fencing),
 //! [`storage`] (one job's checkpoints: the decisions carried out), [`verify`] and [`show`] (for people), [`failpoints`]
 //! (for crash tests).
 //!
@@ -56,6 +56,7 @@
 pub mod decisions;
 pub mod failpoints;
 pub mod layout;
+pub mod location;
 pub mod manifest;
 pub mod show;
 pub mod storage;
@@ -63,9 +64,10 @@ pub mod store;
 pub mod verify;
 
 pub use failpoints::Failpoints;
+pub use location::Location;
 pub use manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState, Stats, SubtaskState};
 pub use storage::{
     CheckpointStorage, CheckpointSummary, Collected, Found, PendingCheckpoint, Recovered, StorageOptions,
     find_checkpoints, open_checkpoint,
 };
-pub use store::{CheckpointStore, DirectoryStore};
+pub use store::{CheckpointStore, DirectoryStore, LocalStores, Stores};

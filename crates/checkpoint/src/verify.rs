@@ -3,7 +3,7 @@
 use crate::layout::SharedName;
 use crate::manifest::Manifest;
 use crate::storage::{CheckpointStorage, find_checkpoints};
-use crate::store::HashingReader;
+use crate::store::{HashingReader, Stores};
 use headpond_state::{CheckpointId, ContentHash, Context, Error, ErrorKind, Result, StateFile};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -91,7 +91,7 @@ pub enum Damage {
     },
 }
 
-/// Verifies what is at `location`: a directory of jobs, a job's directory, or one checkpoint.
+/// Verifies what is at `location`: a directory of jobs, a job's directory, or one checkpoint. `stores` opens its store.
 ///
 /// Nothing is locked: a checkpoint that its job deletes meanwhile is left out of the report, and one that it is just
 /// committing may be reported as incomplete.
@@ -99,9 +99,9 @@ pub enum Damage {
 /// # Errors
 /// [`Invalid`](ErrorKind::Invalid) when there is no such directory or no checkpoint in it, else as the store's. Damage is
 /// not an error; it is the report.
-pub fn verify(location: &str) -> Result<Report> {
+pub fn verify(stores: &dyn Stores, location: &str) -> Result<Report> {
     let (mut checkpoints, mut incomplete) = (Vec::new(), Vec::new());
-    let found = find_checkpoints(location)?;
+    let found = find_checkpoints(stores, location)?;
     for storage in &found.jobs {
         verify_job(storage, found.only, &mut checkpoints)?;
         let ids = storage.without_manifest()?.into_iter().filter(|id| found.only.is_none_or(|only| only == *id));
@@ -231,14 +231,11 @@ impl<'a> Verifier<'a> {
 }
 
 fn look_at(storage: &CheckpointStorage, name: &SharedName, expected_length: u64) -> Result<Found> {
-    match storage.shared_length(name)? {
-        None => return Ok(Found::Nothing),
-        Some(length) if length != expected_length => return Ok(Found::Length(length)),
-        Some(_) => {}
+    let Some(opened) = storage.open_shared(name)? else { return Ok(Found::Nothing) };
+    if opened.length != expected_length {
+        return Ok(Found::Length(opened.length));
     }
-    // It may have been collected since.
-    let Some(content) = storage.open_shared(name)? else { return Ok(Found::Nothing) };
-    let mut content = HashingReader::new(content);
+    let mut content = HashingReader::new(opened.content);
     io::copy(&mut io::BufReader::with_capacity(READ_BUFFER_BYTES, &mut content), &mut io::sink())
         .map_err(|e| Error::io("a file of the checkpoint cannot be read", storage.locate_shared(name), e))?;
     Ok(Found::Content(content.finish().0))

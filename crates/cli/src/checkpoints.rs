@@ -5,7 +5,7 @@ use crate::console;
 use crate::format::{Bytes, Count, time};
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::verify::verify;
-use headpond_checkpoint::{CheckpointSummary, Manifest, find_checkpoints};
+use headpond_checkpoint::{CheckpointSummary, LocalStores, Manifest, find_checkpoints};
 use headpond_state::{Context, Error, Result};
 use std::fmt::Write;
 
@@ -114,7 +114,7 @@ fn write_positions(manifest: &Manifest, text: &mut String) {
 }
 
 fn check(location: &str) -> Result<()> {
-    let report = verify(location)?;
+    let report = verify(&LocalStores::default(), location)?;
     console::data(&report.to_string())?;
     let damaged = report.checkpoints.iter().filter(|checkpoint| !checkpoint.problems.is_empty()).count();
     if report.is_sound() {
@@ -130,7 +130,7 @@ fn check(location: &str) -> Result<()> {
 
 /// The checkpoints at a path, by job, each job's in ascending order.
 fn summaries(location: &str) -> Result<Vec<(String, CheckpointSummary)>> {
-    let found = find_checkpoints(location)?;
+    let found = find_checkpoints(&LocalStores::default(), location)?;
     let mut summaries = Vec::new();
     for storage in &found.jobs {
         let listed = storage.list()?.into_iter();

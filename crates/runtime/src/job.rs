@@ -9,6 +9,7 @@ use crate::restore::{self, Restoration};
 use crate::shared::{JobControl, Shared};
 use crate::sink::SinkJob;
 use crate::uploads::IoThreads;
+use headpond_checkpoint::{LocalStores, Stores};
 use headpond_state::{AttemptId, Error, MaxParallelism, Result, StateBackend};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -40,6 +41,8 @@ pub struct JobOptions {
     pub checkpointing: Option<Checkpointing>,
     /// What to start from.
     pub restore: Restore,
+    /// Opens the store of the checkpoint to restore, if one is named.
+    pub stores: Arc<dyn Stores>,
     /// Whether a sink that cannot take back what it published may publish it again when the job falls back.
     pub allow_duplicates: bool,
     /// The least time between two ticks that read rows: the latency below which batches are not split further.
@@ -68,6 +71,7 @@ impl JobOptions {
             local_dir: local_dir.into(),
             checkpointing: None,
             restore: Restore::Latest,
+            stores: Arc::new(LocalStores::default()),
             allow_duplicates: false,
             tick_interval: Duration::from_millis(5),
             rows_per_tick: 131_072,

@@ -48,7 +48,7 @@ pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
             }))
         }
         (Restore::From(path), _) => {
-            let (storage, manifest) = open_checkpoint(path)?;
+            let (storage, manifest) = open_checkpoint(options.stores.as_ref(), path)?;
             Ok(Some(Restoration { manifest, skipped: Vec::new(), source: storage.source() }))
         }
     }

@@ -8,9 +8,10 @@
 //! 1. **Reuse only what the base names.** The base is a committed checkpoint and stays pinned until the new one is resolved,
 //!    so its files cannot go. A file that merely exists in `shared/` may be garbage whose deletion has been decided already:
 //!    it is stored again.
-//! 2. **A decision to delete is only a proposal.** It is checked again, file by file, in the same critical section as the
-//!    deletion; a plan *claims* a name in that section before it gives a file that name. So for a name that is proposed for
-//!    deletion and stored anew there are two orders only: deleted, then claimed and written; or claimed, then spared.
+//! 2. **A decision to delete is only a proposal.** It is checked again, file by file, when the deletion begins; a plan *claims* a
+//!    name before it gives a file that name, and waits with that while a file of that name is being deleted. So for a name that
+//!    is proposed for deletion and stored anew there are two orders only: deleted, then claimed and written; or claimed, then
+//!    spared.
 //!
 //! Both rules are about one process. Across processes there is one owner (see
 //! [`CheckpointStore::acquire`](crate::CheckpointStore::acquire)): only it begins checkpoints and collects, so whatever no
@@ -27,6 +28,8 @@ use std::sync::Arc;
 pub struct References {
     committed: BTreeMap<CheckpointId, Committed>,
     plans: BTreeMap<CheckpointId, Plan>,
+    /// Names whose files are being deleted.
+    deleting: HashSet<SharedName>,
 }
 
 #[derive(Debug)]
@@ -107,6 +110,25 @@ impl References {
             None => true,
         });
         !kept && !self.plans.values().any(|plan| plan.base.contains(name) || plan.claimed.contains(name))
+    }
+
+    /// Of these names those that [may be deleted](Self::may_delete): their deletion begins.
+    pub fn begin_deletion(&mut self, names: &[SharedName]) -> Vec<SharedName> {
+        let unnamed: Vec<SharedName> = names.iter().filter(|name| self.may_delete(name)).cloned().collect();
+        self.deleting.extend(unnamed.iter().cloned());
+        unnamed
+    }
+
+    /// Their deletion has ended, well or badly.
+    pub fn end_deletion(&mut self, names: &[SharedName]) {
+        names.iter().for_each(|name| {
+            self.deleting.remove(name);
+        });
+    }
+
+    /// Whether a file of this name is being deleted: nobody may claim it now.
+    pub fn is_being_deleted(&self, name: &SharedName) -> bool {
+        self.deleting.contains(name)
     }
 
     /// The committed checkpoints, for [`retention`](super::retention).

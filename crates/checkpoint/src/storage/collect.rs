@@ -6,6 +6,9 @@ use crate::failpoints;
 use crate::layout::SharedName;
 use headpond_state::{CheckpointId, Result};
 
+/// Files that one call deletes: as many as an object store takes in one request.
+const DELETED_AT_ONCE: usize = 1_000;
+
 /// What a collection deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {
@@ -22,15 +25,22 @@ impl CheckpointStorage {
     /// under way.
     ///
     /// # Errors
-    /// As the store's. What was not deleted is tried again by the next call; the job can go on.
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when a newer attempt owns the job, else as the store's. What was not deleted is tried again by the next call; the job can go on.
     pub fn collect(&self, retain: usize) -> Result<Collected> {
         let attempt = self.as_owner(|owned| owned.attempt.clone())?;
+        let newest = {
+            let observed = self.inner.references().observed();
+            let mine =
+                observed.into_iter().filter(|found| found.record.as_ref().is_some_and(|it| it.attempt == attempt));
+            let Some(newest) = mine.map(|found| found.id).max() else { return Ok(Collected::default()) };
+            newest
+        };
+        // Listed first, and owned after that: whatever a newer attempt stores later is not among them.
+        let candidates = self.shared_files()?;
+        self.ownership()?.check()?;
         let beyond = {
             let mut references = self.inner.references();
-            let observed = references.observed();
-            let mine = observed.iter().filter(|found| found.record.as_ref().is_some_and(|it| it.attempt == attempt));
-            let Some(newest) = mine.map(|found| found.id).max() else { return Ok(Collected::default()) };
-            let beyond = retention::beyond(&observed, newest, retain);
+            let beyond = retention::beyond(&references.observed(), newest, retain);
             for id in &beyond {
                 references.forget(*id);
             }
@@ -39,36 +49,32 @@ impl CheckpointStorage {
         // The manifests first: a checkpoint whose manifest exists has its files.
         self.delete_checkpoints(&beyond)?;
         self.inner.options.failpoints.reach(failpoints::DURING_COLLECT);
-        let files = self.delete_files()?;
+        let mut files = 0;
+        for batch in candidates.chunks(DELETED_AT_ONCE) {
+            files += self.inner.delete_unnamed(batch)?;
+        }
         Ok(Collected { checkpoints: beyond, files })
     }
 
     fn delete_checkpoints(&self, ids: &[CheckpointId]) -> Result<()> {
         let (store, layout) = (&self.inner.store, &self.inner.layout);
-        for (index, id) in ids.iter().enumerate() {
-            let deleted = store.delete(&layout.manifest(*id)).and_then(|()| store.delete(&layout.checkpoint(*id)));
-            if let Err(error) = deleted {
-                // They may still be there, and what they name has been forgotten: spare every file until they are gone.
-                let mut references = self.inner.references();
-                ids[index..].iter().for_each(|left| references.unreadable(*left));
-                return Err(error);
-            }
+        let manifests: Vec<String> = ids.iter().map(|id| layout.manifest(*id)).collect();
+        if manifests.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let deleted = store
+            .delete(&manifests)
+            .and_then(|()| ids.iter().try_for_each(|id| store.remove_directory(&layout.checkpoint(*id))));
+        deleted.inspect_err(|_| {
+            // They may still be there, and what they name has been forgotten: spare every file until they are gone.
+            let mut references = self.inner.references();
+            ids.iter().for_each(|id| references.unreadable(*id));
+        })
     }
 
-    fn delete_files(&self) -> Result<u64> {
-        let mut deleted = 0;
-        for entry in self.inner.store.list(&self.inner.layout.shared())? {
-            // What is not named like ours is not ours.
-            let Some(name) = SharedName::parse(&entry) else { continue };
-            // Held over check and deletion; see `References`.
-            let references = self.inner.references();
-            if references.may_delete(&name) {
-                self.inner.store.delete(&self.inner.layout.shared_file(&name))?;
-                deleted += 1;
-            }
-        }
-        Ok(deleted)
+    /// The state files there are. What is not named like ours is not ours.
+    fn shared_files(&self) -> Result<Vec<SharedName>> {
+        let entries = self.inner.store.list(&self.inner.layout.shared())?;
+        Ok(entries.iter().filter_map(|entry| SharedName::parse(entry)).collect())
     }
 }

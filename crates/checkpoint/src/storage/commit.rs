@@ -6,9 +6,11 @@ use crate::decisions::fencing;
 use crate::failpoints;
 use crate::layout::SharedName;
 use crate::manifest::{Manifest, Stats};
-use crate::store::{Creation, Staged};
+use crate::store::{Creation, Incoming, Staged};
 use headpond_state::{Context, Error, Result};
 use std::collections::HashSet;
+use std::io::{self, Read};
+use std::path::Path;
 
 impl CheckpointStorage {
     /// Commits a checkpoint: makes its files durable under their names, then creates the manifest exclusively. When this
@@ -21,15 +23,16 @@ impl CheckpointStorage {
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another attempt has taken a checkpoint: stop the job.
     /// [`Closed`](headpond_state::ErrorKind::Closed) when the checkpoint was cancelled.
     /// [`Internal`](headpond_state::ErrorKind::Internal) when the manifest names a file that was neither stored nor reused.
-    /// Else as the store's. After any of them the checkpoint does not exist, with one exception: when the store fails in a way
-    /// that leaves open whether it does, every later `begin` and `commit` fails with `Closed` until the job is started again.
+    /// Else as the store's. After any of them the checkpoint does not exist, with one exception: the store may fail in a way that
+    /// leaves open whether it does. Then it is complete if it exists, and a restart may take it; the next `commit` withdraws it
+    /// before it does anything else.
     pub fn commit(&self, pending: PendingCheckpoint, manifest: Manifest) -> Result<Manifest> {
         let committed = self.commit_plan(&pending.plan, manifest);
         committed.map_err(|error| error.with(Context::Checkpoint, pending.plan.id))
     }
 
     fn commit_plan(&self, plan: &PlanSink, mut manifest: Manifest) -> Result<Manifest> {
-        self.as_owner(|_| ())?;
+        self.settle()?;
         let mut progress = plan.seal()?;
         let names = names_of(&manifest);
         let prepared = self.check_named(&names, &progress).and_then(|()| self.check_owner());
@@ -60,6 +63,11 @@ impl CheckpointStorage {
         self.inner.options.failpoints.reach(failpoints::BEFORE_PUBLISH);
         let staged = self.publish(batch, &manifest)?;
         self.inner.options.failpoints.reach(failpoints::BEFORE_MANIFEST);
+        // As late as can be: uploads took their time. What comes in between meets the exclusive creation.
+        if let Err(error) = self.ownership().and_then(|ownership| ownership.check()) {
+            self.inner.store.discard(staged);
+            return Err(error);
+        }
         self.create_manifest(plan, staged)?;
         self.inner.options.failpoints.reach(failpoints::AFTER_MANIFEST);
         self.inner.references().commit(plan.id, record_of(&manifest), names);
@@ -81,11 +89,11 @@ impl CheckpointStorage {
         self.as_owner(|owned| fencing::check_no_stranger(&existing, &owned.known))?
     }
 
-    /// Gives the files their names and stages the manifest; all bytes of both are durable then.
+    /// Stages the manifest and sees to it that the files have their names; all bytes of both are durable then.
     fn publish(&self, batch: Vec<(Staged, String)>, manifest: &Manifest) -> Result<Staged> {
         let store = &self.inner.store;
         let bytes = manifest.encode();
-        let staged = bytes.and_then(|bytes| store.stage(self.inner.layout.directory(), &mut bytes.as_slice()));
+        let staged = bytes.and_then(|bytes| store.stage(self.inner.layout.directory(), &mut Unnamed(&bytes)));
         let synced = staged.and_then(|staged| {
             let all: Vec<&Staged> = batch.iter().map(|(file, _)| file).chain([&staged]).collect();
             match store.sync(&all) {
@@ -113,6 +121,19 @@ impl CheckpointStorage {
         Ok(staged)
     }
 
+    /// Withdraws the checkpoint of which nobody knows whether it was committed, if there is one: the job has gone on without it.
+    fn settle(&self) -> Result<()> {
+        let Some(id) = self.as_owner(|owned| owned.uncertain)? else { return Ok(()) };
+        // A newer attempt may have begun with it.
+        self.ownership()?.check()?;
+        let (store, layout) = (&self.inner.store, &self.inner.layout);
+        store.delete(&[layout.manifest(id)])?;
+        store.remove_directory(&layout.checkpoint(id))?;
+        tracing::info!(checkpoint = id.0, "a checkpoint that was perhaps committed has been withdrawn");
+        self.inner.references().abort(id);
+        self.as_owner(|owned| owned.uncertain = None)
+    }
+
     fn create_manifest(&self, plan: &PlanSink, staged: Staged) -> Result<()> {
         let (store, key) = (&self.inner.store, self.inner.layout.manifest(plan.id));
         match store.put_exclusive(staged, &key) {
@@ -120,12 +141,35 @@ impl CheckpointStorage {
             Ok(Creation::Exists) => Err(fencing::fenced(plan.id)),
             Err(error) => {
                 if !matches!(store.length(&key), Ok(None)) {
-                    // It may exist and may not be durable: only a restart can tell what is true.
+                    // It may exist: its files stay until it is known not to.
                     plan.progress().keep_claims = true;
-                    self.as_owner(|owned| owned.uncertain = Some(error.to_string()))?;
+                    self.as_owner(|owned| owned.uncertain = Some(plan.id))?;
                 }
                 Err(error)
             }
         }
+    }
+}
+
+/// The bytes of a manifest, which gets its key by its exclusive creation.
+struct Unnamed<'a>(&'a [u8]);
+
+impl Read for Unnamed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Incoming for Unnamed<'_> {
+    fn file(&self) -> Option<&Path> {
+        None
+    }
+
+    fn key(&mut self) -> Result<Option<String>> {
+        Ok(None)
+    }
+
+    fn wanted(&self) -> Result<()> {
+        Ok(())
     }
 }

@@ -3,11 +3,12 @@
 use super::{CheckpointStorage, StorageOptions};
 use crate::decisions::recovery::{Choice, choose};
 use crate::decisions::{Observed, recovery};
-use crate::layout::{JobLayout, SharedName, Target, parse_checkpoint};
+use crate::layout::{JobLayout, SharedName, parse_checkpoint};
+use crate::location::{Target, is_job};
 use crate::manifest::Manifest;
-use crate::store::{CheckpointStore, DirectoryStore};
+use crate::store::{CheckpointStore, Opened, Stores};
 use crate::verify::Verifier;
-use headpond_state::{CheckpointId, Context, Error, Result};
+use headpond_state::{CheckpointId, Context, Error, ErrorKind, Result};
 use std::io::Read;
 use std::sync::Arc;
 
@@ -141,11 +142,7 @@ impl CheckpointStorage {
         Ok(self.inner.store.length(&self.inner.layout.manifest(id))?.is_some())
     }
 
-    pub(crate) fn shared_length(&self, name: &SharedName) -> Result<Option<u64>> {
-        self.inner.store.length(&self.inner.layout.shared_file(name))
-    }
-
-    pub(crate) fn open_shared(&self, name: &SharedName) -> Result<Option<Box<dyn Read + Send>>> {
+    pub(crate) fn open_shared(&self, name: &SharedName) -> Result<Option<Opened>> {
         self.inner.store.open(&self.inner.layout.shared_file(name))
     }
 
@@ -160,35 +157,36 @@ impl CheckpointStorage {
     /// The manifest, or `None` when there is none under that number.
     pub(super) fn read_manifest(&self, id: CheckpointId) -> Result<Option<Manifest>> {
         let key = self.inner.layout.manifest(id);
-        let Some(mut content) = self.inner.store.open(&key)? else { return Ok(None) };
+        let Some(mut opened) = self.inner.store.open(&key)? else { return Ok(None) };
         let mut bytes = Vec::new();
         let path = self.inner.store.locate(&key);
-        content.read_to_end(&mut bytes).map_err(|e| Error::io("a manifest cannot be read", &path, e))?;
+        opened.content.read_to_end(&mut bytes).map_err(|e| Error::io("a manifest cannot be read", &path, e))?;
         Manifest::decode(&bytes).map(Some).map_err(|error| error.with(Context::Path, path))
     }
 }
 
 /// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that verifies.
-/// All its files are checked.
+/// All its files are checked. `stores` opens the store of the place.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, else as
 /// [`load_verified`](CheckpointStorage::load_verified).
-pub fn open_checkpoint(location: &str) -> Result<(CheckpointStorage, Manifest)> {
+pub fn open_checkpoint(stores: &dyn Stores, location: &str) -> Result<(CheckpointStorage, Manifest)> {
     let no_checkpoint = || {
         Error::invalid("there is no checkpoint at this path")
             .with(Context::Path, location)
             .hint("give the directory of one checkpoint, `<checkpoint dir>/<job>/chk-<n>`")
     };
-    match Target::parse(location)? {
+    let (store, target) = Target::find(stores, location)?;
+    match target {
         Target::Jobs(_) => Err(no_checkpoint()),
-        Target::Job(root, job) => {
-            let storage = storage_of(root, &job);
+        Target::Job(_, job) => {
+            let storage = storage_of(store, &job);
             let found = storage.latest_verified()?.ok_or_else(no_checkpoint)?;
             Ok((storage, found.manifest))
         }
-        Target::Checkpoint(root, job, id) => {
-            let storage = storage_of(root, &job);
+        Target::Checkpoint(_, job, id) => {
+            let storage = storage_of(store, &job);
             let manifest = storage.load_verified(id)?;
             Ok((storage, manifest))
         }
@@ -198,37 +196,41 @@ pub fn open_checkpoint(location: &str) -> Result<(CheckpointStorage, Manifest)> 
 /// What is at a path that a user gave.
 #[derive(Debug)]
 pub struct Found {
-    /// The jobs, by their directories' names.
+    /// The jobs that have checkpoints, by their directories' names.
     pub jobs: Vec<CheckpointStorage>,
     /// The one checkpoint meant, if the path is that of one.
     pub only: Option<CheckpointId>,
 }
 
-/// Finds the jobs at a path: a directory of jobs, a job's directory, or one checkpoint of a job.
+/// Finds the jobs at a path: a directory of jobs, a job's directory, or one checkpoint of a job. There may be none.
+/// `stores` opens the store of the place.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory, else as the store's.
-pub fn find_checkpoints(location: &str) -> Result<Found> {
-    match Target::parse(location)? {
-        Target::Jobs(root) => {
-            let store = DirectoryStore::new(&root);
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for a bad location, else as the store's.
+pub fn find_checkpoints(stores: &dyn Stores, location: &str) -> Result<Found> {
+    let (store, target) = Target::find(stores, location)?;
+    match target {
+        Target::Jobs(_) => {
             let mut jobs = Vec::new();
             for entry in store.list("")? {
-                if root.join(&entry).is_dir() {
-                    jobs.push(entry);
+                match store.list(&entry) {
+                    Ok(names) if is_job(&names) => jobs.push(entry),
+                    // What we may not look into, `lost+found` for example, is no job of ours.
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::Invalid => {}
+                    Err(error) => return Err(error),
                 }
             }
             jobs.sort();
-            Ok(Found { jobs: jobs.iter().map(|job| storage_of(root.clone(), job)).collect(), only: None })
+            Ok(Found { jobs: jobs.iter().map(|job| storage_of(Arc::clone(&store), job)).collect(), only: None })
         }
-        Target::Job(root, job) => Ok(Found { jobs: vec![storage_of(root, &job)], only: None }),
-        Target::Checkpoint(root, job, id) => Ok(Found { jobs: vec![storage_of(root, &job)], only: Some(id) }),
+        Target::Job(_, job) => Ok(Found { jobs: vec![storage_of(store, &job)], only: None }),
+        Target::Checkpoint(_, job, id) => Ok(Found { jobs: vec![storage_of(store, &job)], only: Some(id) }),
     }
 }
 
 /// The storage of the job whose directory has this name.
-fn storage_of(root: std::path::PathBuf, directory: &str) -> CheckpointStorage {
-    let store = Arc::new(DirectoryStore::new(root));
+fn storage_of(store: Arc<dyn CheckpointStore>, directory: &str) -> CheckpointStorage {
     let layout = JobLayout::of_directory(directory);
     CheckpointStorage::with_layout(store, directory, layout, StorageOptions::default())
 }

@@ -22,13 +22,14 @@ pub use pending::PendingCheckpoint;
 use crate::decisions::Record;
 use crate::decisions::references::References;
 use crate::failpoints::Failpoints;
-use crate::layout::{self, JobLayout, SharedName};
+use crate::layout::{JobLayout, SharedName};
+use crate::location::Location;
 use crate::manifest::Manifest;
-use crate::store::{CheckpointStore, DirectoryStore};
+use crate::store::{CheckpointStore, LocalStores, Stores};
 use headpond_state::{CheckpointId, CheckpointSource, Result};
 use ownership::Owned;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// How a [`CheckpointStorage`] behaves.
@@ -60,17 +61,20 @@ struct Inner {
     options: StorageOptions,
     owned: Mutex<Option<Owned>>,
     references: Mutex<References>,
+    /// Told when files have been deleted.
+    deletion_ended: Condvar,
 }
 
 impl CheckpointStorage {
-    /// The checkpoints of `job` in the directory `location`: `file:///…` or a plain path. Creates nothing.
+    /// The checkpoints of `job` in the local directory `location`: `file:///…` or a plain path. Creates nothing. For other
+    /// stores see [`over`](Self::over).
     ///
     /// # Errors
     /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for another scheme,
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a bad location or job name.
     pub fn open(location: &str, job: &str, options: StorageOptions) -> Result<Self> {
-        let store = DirectoryStore::new(layout::parse_location(location)?).with_failpoints(options.failpoints.clone());
-        CheckpointStorage::over(Arc::new(store), job, options)
+        let stores = LocalStores { failpoints: options.failpoints.clone() };
+        CheckpointStorage::over(stores.open(&Location::parse(location)?)?, job, options)
     }
 
     /// The checkpoints of `job` in `store`.
@@ -89,6 +93,7 @@ impl CheckpointStorage {
             options,
             owned: Mutex::default(),
             references: Mutex::default(),
+            deletion_ended: Condvar::new(),
         };
         CheckpointStorage { inner: Arc::new(inner) }
     }
@@ -113,6 +118,25 @@ impl Inner {
     fn references(&self) -> MutexGuard<'_, References> {
         // Each change of it is one call that does not panic halfway.
         self.references.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Claims a name for a plan. Waits while a file of that name is being deleted.
+    fn claim(&self, id: CheckpointId, name: &SharedName) {
+        let references = self.references();
+        let deleting = |references: &mut References| references.is_being_deleted(name);
+        let waited = self.deletion_ended.wait_while(references, deleting);
+        waited.unwrap_or_else(PoisonError::into_inner).claim(id, name.clone());
+    }
+
+    /// Deletes those of these files that nothing names, and says how many.
+    fn delete_unnamed(&self, names: &[SharedName]) -> Result<u64> {
+        let unnamed = self.references().begin_deletion(names);
+        // Without the lock: a store that does not answer must not hold up who begins a checkpoint.
+        let keys: Vec<String> = unnamed.iter().map(|name| self.layout.shared_file(name)).collect();
+        let deleted = if keys.is_empty() { Ok(()) } else { self.store.delete(&keys) };
+        self.references().end_deletion(&unnamed);
+        self.deletion_ended.notify_all();
+        deleted.map(|()| keys.len() as u64)
     }
 
     fn owned(&self) -> MutexGuard<'_, Option<Owned>> {

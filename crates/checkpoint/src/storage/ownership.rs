@@ -4,8 +4,9 @@ use super::{CheckpointStorage, names_of, record_of};
 use crate::decisions::ids::next_id;
 use crate::decisions::references::References;
 use crate::store::Ownership;
-use headpond_state::{AttemptId, CheckpointId, Context, Error, Result};
+use headpond_state::{AttemptId, CheckpointId, Error, Result};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What the owning attempt knows.
 #[derive(Debug)]
@@ -13,9 +14,9 @@ pub(super) struct Owned {
     pub(super) attempt: AttemptId,
     /// Checkpoints found when the job was taken over, and this attempt's own.
     pub(super) known: BTreeSet<CheckpointId>,
-    /// Why nothing may be begun any more, if so.
-    pub(super) uncertain: Option<String>,
-    _lock: Box<dyn Ownership>,
+    /// The checkpoint of which nobody knows whether it was committed, if there is one.
+    pub(super) uncertain: Option<CheckpointId>,
+    pub(super) lock: Arc<dyn Ownership>,
 }
 
 impl CheckpointStorage {
@@ -46,14 +47,14 @@ impl CheckpointStorage {
             match self.read_manifest(id) {
                 Ok(Some(manifest)) => references.committed(id, record_of(&manifest), names_of(&manifest)),
                 // A directory without a manifest: an attempt died in it. Its number stays taken for this attempt.
-                Ok(None) => store.delete(&layout.checkpoint(id))?,
+                Ok(None) => store.remove_directory(&layout.checkpoint(id))?,
                 Err(error) => {
                     tracing::info!(checkpoint = id.0, %error, "a checkpoint's manifest cannot be read");
                     references.unreadable(id);
                 }
             }
         }
-        *owned = Some(Owned { attempt: attempt.clone(), known, uncertain: None, _lock: lock });
+        *owned = Some(Owned { attempt: attempt.clone(), known, uncertain: None, lock: Arc::from(lock) });
         Ok(())
     }
 
@@ -72,16 +73,16 @@ impl CheckpointStorage {
         next_id(self.existing()?.into_iter().chain(known))
     }
 
+    /// What tells whether this attempt still owns the job.
+    pub(super) fn ownership(&self) -> Result<Arc<dyn Ownership>> {
+        self.as_owner(|owned| Arc::clone(&owned.lock))
+    }
+
     /// Runs `with` on what the owning attempt knows.
     pub(super) fn as_owner<T>(&self, with: impl FnOnce(&mut Owned) -> T) -> Result<T> {
         let mut owned = self.inner.owned();
         let owned =
             owned.as_mut().ok_or_else(|| Error::closed("this attempt does not own the job, or has let go of it"))?;
-        if let Some(reason) = &owned.uncertain {
-            return Err(Error::closed(format!("whether a checkpoint was committed is not known: {reason}"))
-                .with(Context::Path, self.inner.store.locate(self.inner.layout.directory()))
-                .hint("start the job again: it restores what is on the store"));
-        }
         Ok(with(owned))
     }
 }

@@ -4,7 +4,7 @@ use super::{CheckpointStorage, record_of};
 use crate::failpoints;
 use crate::layout::SharedName;
 use crate::manifest::{Manifest, Stats};
-use crate::store::{HashingReader, Staged};
+use crate::store::{HashingReader, Incoming, Staged};
 use headpond_state::{AttemptId, CheckpointId, CheckpointSink, ContentHash, Context, Error, Result, StateFile};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -184,27 +184,26 @@ impl PlanSink {
         Error::closed("the checkpoint was cancelled or has ended").with(Context::Checkpoint, self.id)
     }
 
-    fn put(&self, name: &str, content: &mut dyn Read) -> Result<StateFile> {
+    fn put(&self, name: &str, path: Option<&Path>, content: &mut dyn Read) -> Result<StateFile> {
         let inner = &self.storage.inner;
         self.open_progress()?.requests += 1;
         inner.options.failpoints.reach(failpoints::BEFORE_UPLOAD);
-        let mut content = HashingReader::new(WhileOpen { plan: self, content });
-        let staged = inner.store.stage(inner.layout.directory(), &mut content).map_err(|error| {
+        let content = HashingReader::new(WhileOpen { plan: self, content });
+        let mut upload = Upload { plan: self, name, path, content, file: None };
+        let staged = inner.store.stage(inner.layout.directory(), &mut upload).map_err(|error| {
             // A read that failed because of the cancellation is no failure of the store.
             if self.progress().closed { self.closed() } else { error.with(Context::Checkpoint, self.id) }
         })?;
-        let (hash, length) = content.finish();
-        let file = StateFile { name: name.to_owned(), hash, length };
-        let shared = SharedName::of(&file);
+        let Some(file) = upload.file else {
+            inner.store.discard(staged);
+            return Err(Error::internal("the checkpoint store did not ask for a file's key"));
+        };
         let superfluous = match self.open_progress() {
             Err(error) => {
                 inner.store.discard(staged);
                 return Err(error);
             }
-            Ok(mut progress) => {
-                inner.references().claim(self.id, shared.clone());
-                progress.staged.insert(shared, (hash, staged))
-            }
+            Ok(mut progress) => progress.staged.insert(SharedName::of(&file), (file.hash, staged)),
         };
         // The same bytes twice in one checkpoint: either copy will do.
         if let Some((_, twin)) = superfluous {
@@ -218,11 +217,11 @@ impl PlanSink {
 impl CheckpointSink for PlanSink {
     fn put_file(&self, name: &str, path: &Path) -> Result<StateFile> {
         let mut file = File::open(path).map_err(|e| Error::io("a state file cannot be read", path, e))?;
-        self.put(name, &mut file).map_err(|error| error.with(Context::Path, path.display()))
+        self.put(name, Some(path), &mut file).map_err(|error| error.with(Context::Path, path.display()))
     }
 
     fn put_stream(&self, name: &str, content: &mut dyn Read) -> Result<StateFile> {
-        self.put(name, content)
+        self.put(name, None, content)
     }
 
     fn reuse(&self, file: &StateFile) -> Result<bool> {
@@ -233,6 +232,41 @@ impl CheckpointSink for PlanSink {
             progress.reused.insert(shared, file.length);
         }
         Ok(reuse)
+    }
+}
+
+/// A state file on its way to the store: it has its name when it was read, and is claimed before it gets it.
+struct Upload<'a> {
+    plan: &'a PlanSink,
+    name: &'a str,
+    path: Option<&'a Path>,
+    content: HashingReader<WhileOpen<'a>>,
+    file: Option<StateFile>,
+}
+
+impl Read for Upload<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.content.read(buffer)
+    }
+}
+
+impl Incoming for Upload<'_> {
+    fn file(&self) -> Option<&Path> {
+        self.path
+    }
+
+    fn key(&mut self) -> Result<Option<String>> {
+        let (hash, length) = self.content.finish();
+        let file = StateFile { name: self.name.to_owned(), hash, length };
+        let shared = SharedName::of(&file);
+        self.wanted()?;
+        self.plan.storage.inner.claim(self.plan.id, &shared);
+        self.file = Some(file);
+        Ok(Some(self.plan.storage.inner.layout.shared_file(&shared)))
+    }
+
+    fn wanted(&self) -> Result<()> {
+        self.plan.open_progress().map(drop)
     }
 }
 

@@ -21,11 +21,11 @@ impl SharedFiles {
         let inner = &self.storage.inner;
         let key = inner.layout.shared_file(&SharedName::of(file));
         let location = inner.store.locate(&key);
-        let content = inner.store.open(&key)?.ok_or_else(|| {
+        let opened = inner.store.open(&key)?.ok_or_else(|| {
             Error::corrupt(format!("a file of the checkpoint is missing: {} ({} bytes)", file.name, file.length))
                 .with(Context::Path, &location)
         })?;
-        Ok(VerifyingReader::new(content, file.clone(), location))
+        Ok(VerifyingReader::new(opened.content, file.clone(), location))
     }
 }
 

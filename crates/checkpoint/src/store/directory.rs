@@ -2,13 +2,13 @@
 
 use super::disk::{copy, failed, is_absent, sync_all};
 use super::owner_lock::OwnerLock;
-use super::{CheckpointStore, Creation, Ownership, Staged};
+use super::{CheckpointStore, Creation, Incoming, Opened, Ownership, Staged};
 use crate::failpoints::{self, Failpoints};
 use crate::layout::STAGING;
 use headpond_state::Result;
 use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, ErrorKind as Io, Read};
+use std::io::{self, ErrorKind as Io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -128,9 +128,11 @@ impl CheckpointStore for DirectoryStore {
         self.path(key).display().to_string()
     }
 
-    fn stage(&self, job: &str, content: &mut dyn Read) -> Result<Staged> {
+    fn stage(&self, job: &str, content: &mut dyn Incoming) -> Result<Staged> {
         let (token, (length, durable)) = self.write_staged(job, |file, path| {
             let length = copy(content, file, path)?;
+            // The name comes with `publish`; that it will come must be known before.
+            content.key()?;
             let durable = length >= SYNC_AT_ONCE_BYTES;
             if durable {
                 file.sync_data().map_err(|e| failed("a checkpoint file cannot be written", path, e))?;
@@ -161,7 +163,8 @@ impl CheckpointStore for DirectoryStore {
 
     fn clear_staging(&self, job: &str) -> Result<()> {
         let directory = format!("{job}/{STAGING}");
-        self.list(&directory)?.iter().try_for_each(|name| self.delete(&format!("{directory}/{name}")))
+        let keys: Vec<String> = self.list(&directory)?.iter().map(|name| format!("{directory}/{name}")).collect();
+        self.delete(&keys)
     }
 
     fn put_exclusive(&self, staged: Staged, key: &str) -> Result<Creation> {
@@ -170,10 +173,11 @@ impl CheckpointStore for DirectoryStore {
         linked
     }
 
-    fn open(&self, key: &str) -> Result<Option<Box<dyn Read + Send>>> {
+    fn open(&self, key: &str) -> Result<Option<Opened>> {
         let path = self.path(key);
-        match File::open(&path) {
-            Ok(file) => Ok(Some(Box::new(file))),
+        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
+        match opened {
+            Ok((length, file)) => Ok(Some(Opened { length, content: Box::new(file) })),
             Err(e) if is_absent(&e) => Ok(None),
             Err(e) => Err(failed("a checkpoint file cannot be opened", &path, e)),
         }
@@ -202,18 +206,23 @@ impl CheckpointStore for DirectoryStore {
         Ok(names.into_iter().flatten().collect())
     }
 
-    fn delete(&self, key: &str) -> Result<()> {
+    fn delete(&self, keys: &[String]) -> Result<()> {
         // Not synced: a deletion that a crash undoes leaves garbage, which the next collection finds.
-        let path = self.path(key);
-        let deleted = if path.is_dir() {
-            self.known().remove(&path);
-            fs::remove_dir(&path)
-        } else {
-            fs::remove_file(&path)
-        };
-        match deleted {
-            Err(e) if !matches!(e.kind(), Io::NotFound | Io::DirectoryNotEmpty) => {
-                Err(failed("a checkpoint file cannot be deleted", &path, e))
+        for path in keys.iter().map(|key| self.path(key)) {
+            match fs::remove_file(&path) {
+                Err(e) if !is_absent(&e) => return Err(failed("a checkpoint file cannot be deleted", &path, e)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_directory(&self, directory: &str) -> Result<()> {
+        let path = self.path(directory);
+        self.known().remove(&path);
+        match fs::remove_dir(&path) {
+            Err(e) if !is_absent(&e) && e.kind() != Io::DirectoryNotEmpty => {
+                Err(failed("a checkpoint directory cannot be deleted", &path, e))
             }
             _ => Ok(()),
         }

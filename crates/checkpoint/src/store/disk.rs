@@ -16,7 +16,7 @@ pub(super) fn is_absent(error: &io::Error) -> bool {
 }
 
 /// Copies and tells errors of the two sides apart.
-pub(super) fn copy(from: &mut dyn Read, to: &mut File, path: &Path) -> Result<u64> {
+pub(super) fn copy(from: &mut (impl Read + ?Sized), to: &mut File, path: &Path) -> Result<u64> {
     let mut buffer = vec![0; COPY_BUFFER_BYTES];
     let mut length = 0;
     loop {

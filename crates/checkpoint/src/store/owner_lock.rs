@@ -19,7 +19,12 @@ pub(super) struct OwnerLock {
     file: File,
 }
 
-impl Ownership for OwnerLock {}
+impl Ownership for OwnerLock {
+    fn check(&self) -> Result<()> {
+        // The lock is held as long as the file is open.
+        Ok(())
+    }
+}
 
 impl OwnerLock {
     /// Locks the file at `path` and writes `owner` into it, for the message to the next one.

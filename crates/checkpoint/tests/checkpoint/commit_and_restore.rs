@@ -23,7 +23,7 @@ fn a_committed_checkpoint_is_restored_with_its_manifest_and_files() {
     assert!(found.skipped.is_empty());
     assert_eq!(restore(&storage, &found.manifest).unwrap(), state);
     let path = dir.path().join("totals/chk-1");
-    let (storage, manifest) = open_checkpoint(&format!("file://{}", path.display())).unwrap();
+    let (storage, manifest) = open_checkpoint(&local(), &format!("file://{}", path.display())).unwrap();
     assert_eq!(restore(&storage, &manifest).unwrap(), state);
 }
 

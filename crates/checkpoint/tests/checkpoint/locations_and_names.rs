@@ -1,12 +1,15 @@
 //! Locations as users write them, and names as directories.
 
 use crate::support::*;
-use headpond_checkpoint::layout::{JobLayout, SharedName, Target, parse_checkpoint, parse_location};
+use headpond_checkpoint::Stores;
+use headpond_checkpoint::layout::{JobLayout, SharedName, parse_checkpoint};
+use headpond_checkpoint::location::{Location, Target};
+use headpond_checkpoint::verify::verify;
 use headpond_state::{CheckpointId, ContentHash, ErrorKind, StateFile};
 use std::path::PathBuf;
 
 #[test]
-fn locations_are_file_uris_or_plain_paths() {
+fn locations_are_paths_file_uris_or_urls_of_stores() {
     for (location, path) in [
         ("file:///data/check%20points", "/data/check points"),
         ("file:/data", "/data"),
@@ -16,16 +19,39 @@ fn locations_are_file_uris_or_plain_paths() {
         ("relative/dir", "relative/dir"),
         ("C:\\data", "C:\\data"),
     ] {
-        assert_eq!(parse_location(location).unwrap(), PathBuf::from(path), "{location}");
+        assert_eq!(Location::parse(location).unwrap(), Location::Local(PathBuf::from(path)), "{location}");
     }
-    for location in ["s3://bucket/x", "hdfs://host/x", "file://host/x", "file:relative"] {
-        let error = parse_location(location).unwrap_err();
+    for (location, shown) in [
+        ("s3://bucket", "s3://bucket"),
+        ("S3A://bucket/", "s3a://bucket"),
+        ("s3://bucket//check points/100%/", "s3://bucket/check points/100%"),
+        ("abfss://container@account.dfs.core.windows.net/x", "abfss://container@account.dfs.core.windows.net/x"),
+    ] {
+        assert_eq!(Location::parse(location).unwrap().to_string(), shown);
+    }
+    for location in ["file://host/x", "file:relative"] {
+        let error = Location::parse(location).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported, "{location}");
         assert!(error.way_out().unwrap().contains("file:///"), "{location}");
     }
-    for location in ["", "  ", "file:///a%2", "file:///a%zz"] {
-        assert_eq!(parse_location(location).unwrap_err().kind(), ErrorKind::Invalid, "{location:?}");
+    for location in ["", "  ", "file:///a%2", "file:///a%zz", "s3:bucket", "s3:///x", "s3://bucket/../x"] {
+        assert_eq!(Location::parse(location).unwrap_err().kind(), ErrorKind::Invalid, "{location:?}");
     }
+}
+
+#[test]
+fn credentials_in_a_url_are_refused_and_not_shown() {
+    let error = Location::parse("s3://AKIA:hushhush@bucket/x").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(!format!("{error:?}").contains("hushhush"), "{error:?}");
+    assert!(error.way_out().unwrap().contains("s3.secret-key"));
+}
+
+#[test]
+fn a_program_without_the_store_says_so() {
+    let error = local().open(&Location::parse("s3://bucket/x").unwrap()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported);
+    assert!(error.to_string().contains("`s3:`"), "{error}");
 }
 
 #[test]
@@ -71,11 +97,12 @@ fn a_path_is_known_for_what_it_is() {
     let dir = scratch();
     let root = dir.path().to_path_buf();
     std::fs::create_dir_all(root.join("totals/chk-3")).unwrap();
-    let parse = |path: &str| Target::parse(root.join(path).to_str().unwrap());
-    assert_eq!(parse("").unwrap(), Target::Jobs(root.clone()));
-    assert_eq!(parse("totals/").unwrap(), Target::Job(root.clone(), "totals".into()));
+    let find = |path: &str| Target::find(&local(), root.join(path).to_str().unwrap()).map(|(_, target)| target);
+    let at = || Location::Local(root.clone());
+    assert_eq!(find("").unwrap(), Target::Jobs(at()));
+    assert_eq!(find("totals/").unwrap(), Target::Job(at(), "totals".into()));
     for path in ["totals/chk-3", "totals/chk-3/", "totals/chk-3/manifest.json"] {
-        assert_eq!(parse(path).unwrap(), Target::Checkpoint(root.clone(), "totals".into(), CheckpointId(3)));
+        assert_eq!(find(path).unwrap(), Target::Checkpoint(at(), "totals".into(), CheckpointId(3)));
     }
-    assert_eq!(parse("nothing").unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(verify(&local(), root.join("nothing").to_str().unwrap()).unwrap_err().kind(), ErrorKind::Invalid);
 }

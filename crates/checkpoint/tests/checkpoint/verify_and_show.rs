@@ -12,7 +12,7 @@ fn sound_checkpoints_are_reported_as_sound() {
     let storage = open(dir.path());
     let first = checkpoint(&storage, &attempt("a"), None, &files(&[("1.sst", "one")])).unwrap();
     checkpoint(&storage, &attempt("a"), Some(&first), &files(&[("1.sst", "one"), ("2.sst", "two")])).unwrap();
-    let report = verify(dir.path().to_str().unwrap()).unwrap();
+    let report = verify(&local(), dir.path().to_str().unwrap()).unwrap();
     assert!(report.is_sound());
     assert_eq!(report.to_string(), "totals chk-1: sound (1 files, 3 bytes)\ntotals chk-2: sound (2 files, 6 bytes)\n");
 }
@@ -30,7 +30,7 @@ fn every_damaged_file_is_named_with_what_is_wrong() {
     flip_byte(&paths[2]);
     flip_byte(&dir.path().join("totals/chk-2/manifest.json"));
 
-    let report = verify(dir.path().join("totals").to_str().unwrap()).unwrap();
+    let report = verify(&local(), dir.path().join("totals").to_str().unwrap()).unwrap();
     assert!(!report.is_sound());
     assert_eq!(report.checkpoints.iter().map(|found| found.id.0).collect::<Vec<_>>(), [1, 2]);
     let problems = &report.checkpoints[0].problems;
@@ -43,7 +43,7 @@ fn every_damaged_file_is_named_with_what_is_wrong() {
     assert!(text.contains("missing") && text.contains("truncated") && text.contains("altered"), "{text}");
     assert!(text.contains("chk-2/manifest.json"), "{text}");
 
-    let one = verify(dir.path().join(format!("totals/chk-{}", second.checkpoint)).to_str().unwrap()).unwrap();
+    let one = verify(&local(), dir.path().join(format!("totals/chk-{}", second.checkpoint)).to_str().unwrap()).unwrap();
     assert_eq!(one.checkpoints.len(), 1);
     assert!(matches!(&one.checkpoints[0].problems[..], [only] if matches!(only.damage, Damage::Manifest(_))));
 }
@@ -56,12 +56,12 @@ fn a_checkpoint_without_manifest_is_named_and_does_not_count_as_damaged() {
         checkpoint(&storage, &attempt("a"), None, &files(&[("1.sst", "one")])).unwrap();
     }
     std::fs::remove_file(dir.path().join("totals/chk-2/manifest.json")).unwrap();
-    let report = verify(dir.path().to_str().unwrap()).unwrap();
+    let report = verify(&local(), dir.path().to_str().unwrap()).unwrap();
     assert!(report.is_sound());
     assert_eq!(report.incomplete.iter().map(|found| found.id.0).collect::<Vec<_>>(), [2]);
     let line = "totals chk-2: no manifest (never completed, or its manifest was removed)\n";
     assert!(report.to_string().ends_with(line), "{report}");
-    let error = verify(dir.path().join("totals/chk-2").to_str().unwrap()).unwrap_err();
+    let error = verify(&local(), dir.path().join("totals/chk-2").to_str().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.message().contains("chk-2: no manifest"), "{error}");
 }
@@ -69,7 +69,7 @@ fn a_checkpoint_without_manifest_is_named_and_does_not_count_as_damaged() {
 #[test]
 fn a_path_without_checkpoints_is_an_error() {
     let dir = scratch();
-    let error = verify(dir.path().to_str().unwrap()).unwrap_err();
+    let error = verify(&local(), dir.path().to_str().unwrap()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.way_out().is_some());
 }
@@ -103,7 +103,7 @@ fn show_tells_full_from_incremental_and_new_from_reused() {
 fn a_checkpoint_that_is_not_there_is_told_with_those_that_are() {
     let dir = scratch();
     let way_out = |path: &str| {
-        let error = open_checkpoint(dir.path().join(path).to_str().unwrap()).unwrap_err();
+        let error = open_checkpoint(&local(), dir.path().join(path).to_str().unwrap()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Invalid);
         error.way_out().unwrap_or_default().to_owned()
     };

@@ -26,6 +26,16 @@ const LAYERS: &[Layer] = &[
         must_not_know: &[ENGINES, BACKENDS, "tokio", "timely", "arrow*", SQL[0], SQL[1]],
     },
     Layer { name: "headpond-state-conformance", level: 2, must_not_know: &[ENGINES, "timely", SQL[0], SQL[1]] },
+    Layer {
+        name: "headpond-object-store",
+        level: 3,
+        must_not_know: &[ENGINES, BACKENDS, "timely", "arrow*", SQL[0], SQL[1]],
+    },
+    Layer {
+        name: "headpond-store-conformance",
+        level: 3,
+        must_not_know: &[ENGINES, BACKENDS, "timely", "arrow*", SQL[0], SQL[1]],
+    },
     Layer { name: "headpond-state-memory", level: 3, must_not_know: &[ENGINES, "timely", SQL[0], SQL[1]] },
     Layer { name: "headpond-state-rocksdb", level: 3, must_not_know: &["timely", SQL[0], SQL[1]] },
     Layer { name: "headpond-runtime", level: 3, must_not_know: &[ENGINES, BACKENDS, SQL[0], SQL[1]] },

@@ -15,6 +15,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
+use headpond_checkpoint::{LocalStores, Location, Stores};
 use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, Result, StateBackend};
 use std::any::type_name;
 use std::collections::BTreeMap;
@@ -48,6 +49,7 @@ struct Settings {
     parallelism: usize,
     max_parallelism: MaxParallelism,
     checkpoint_dir: Option<String>,
+    checkpoint_stores: Arc<dyn Stores>,
     checkpoint_interval: Option<Duration>,
     restore: Restore,
     allow_duplicates: bool,
@@ -84,6 +86,7 @@ impl StreamExecutionEnvironment {
             parallelism: 1,
             max_parallelism: MaxParallelism::DEFAULT,
             checkpoint_dir: None,
+            checkpoint_stores: Arc::new(LocalStores::default()),
             checkpoint_interval: None,
             restore: Restore::Latest,
             allow_duplicates: false,
@@ -119,10 +122,15 @@ impl StreamExecutionEnvironment {
         self.set(|settings| settings.checkpoint_interval = Some(interval))
     }
 
-    /// Sets the directory of the checkpoints: `file:///…` or a path. Without [an
+    /// Sets the directory of the checkpoints: `file:///…`, a path, or the URL of a [store](Self::set_checkpoint_stores). Without [an
     /// interval](Self::enable_checkpointing) there is one checkpoint, at the end.
     pub fn set_checkpoint_dir(&self, location: impl Into<String>) -> &Self {
         self.set(|settings| settings.checkpoint_dir = Some(location.into()))
+    }
+
+    /// Sets the stores that checkpoints may be on, beside local directories: `headpond_object_store::ObjectStores` knows `s3://…`.
+    pub fn set_checkpoint_stores(&self, stores: Arc<dyn Stores>) -> &Self {
+        self.set(|settings| settings.checkpoint_stores = stores)
     }
 
     /// Sets what the job starts from; otherwise its last checkpoint, if it has one.
@@ -288,7 +296,8 @@ impl Settings {
         let incremental = backend.capabilities().incremental_checkpoints;
         let checkpointing = match (&self.checkpoint_dir, self.checkpoint_interval) {
             (Some(location), interval) => {
-                let storage = CheckpointStorage::open(location, name, StorageOptions::default())?;
+                let store = self.checkpoint_stores.open(&Location::parse(location)?)?;
+                let storage = CheckpointStorage::over(store, name, StorageOptions::default())?;
                 Some(Checkpointing { interval, incremental, ..Checkpointing::new(storage) })
             }
             (None, Some(_)) => {
@@ -307,6 +316,7 @@ impl Settings {
             max_parallelism: self.max_parallelism,
             checkpointing,
             restore: self.restore.clone(),
+            stores: Arc::clone(&self.checkpoint_stores),
             allow_duplicates: self.allow_duplicates,
             ..JobOptions::new(name, backend, local_dir)
         };

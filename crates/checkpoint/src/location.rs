@@ -1,0 +1,196 @@
+//! Where checkpoints are, as users write it: a path, a `file:` URI, or the URL of a store.
+
+use crate::layout::{MANIFEST, SHARED, parse_checkpoint};
+use crate::store::{CheckpointStore, Stores};
+use headpond_state::{CheckpointId, Context, Error, Result};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+const WAYS: &str = "write a plain path, `file:///path`, or a store's URL such as `s3://bucket/path`";
+
+/// A place: local, or on a store that a URL names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// A path of the local file system.
+    Local(PathBuf),
+    /// Somewhere else.
+    Remote(RemoteLocation),
+}
+
+/// `scheme://authority/path`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RemoteLocation {
+    scheme: String,
+    authority: String,
+    segments: Vec<String>,
+}
+
+impl RemoteLocation {
+    /// The scheme, in small letters.
+    pub fn scheme(&self) -> &str {
+        &self.scheme
+    }
+
+    /// What is between `//` and the path: a bucket, for most stores.
+    pub fn authority(&self) -> &str {
+        &self.authority
+    }
+
+    /// The path without `/` at its ends, as it was written: nothing in it is decoded.
+    pub fn path(&self) -> String {
+        self.segments.join("/")
+    }
+}
+
+impl Location {
+    /// Reads a location: `file:///…`, `file:/…`, a plain path, or `scheme://authority/path`.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for one that is empty or malformed, or has credentials in it,
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a file on another host.
+    pub fn parse(location: &str) -> Result<Self> {
+        if location.trim().is_empty() {
+            return Err(Error::invalid("the checkpoint directory is empty").hint(WAYS));
+        }
+        let Some((scheme, rest)) = location.split_once(':').filter(|(scheme, _)| is_scheme(scheme)) else {
+            return Ok(Location::Local(PathBuf::from(location)));
+        };
+        if scheme.eq_ignore_ascii_case("file") {
+            return local(location, rest).map(Location::Local);
+        }
+        remote(location, scheme, rest).map(Location::Remote)
+    }
+
+    /// The place above, and the name in it.
+    fn split(&self) -> Option<(Location, String)> {
+        match self {
+            Location::Local(path) => {
+                Some((Location::Local(path.parent()?.to_path_buf()), path.file_name()?.to_str()?.to_owned()))
+            }
+            Location::Remote(remote) => {
+                let mut above = remote.clone();
+                let name = above.segments.pop()?;
+                Some((Location::Remote(above), name))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Location::Local(path) => write!(f, "{}", path.display()),
+            Location::Remote(RemoteLocation { scheme, authority, segments }) => {
+                write!(f, "{scheme}://{authority}")?;
+                segments.iter().try_for_each(|segment| write!(f, "/{segment}"))
+            }
+        }
+    }
+}
+
+/// What a location given by a user points at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Target {
+    /// A directory of jobs.
+    Jobs(Location),
+    /// One job's directory: the directory of jobs and the job's directory's name.
+    Job(Location, String),
+    /// One checkpoint of a job.
+    Checkpoint(Location, String, CheckpointId),
+}
+
+impl Target {
+    /// Finds out from names, and for a directory from what is in it, what `location` is, and opens the store of the directory of
+    /// jobs.
+    ///
+    /// # Errors
+    /// As [`Location::parse`] and [`Stores::open`], and as the store's.
+    pub fn find(stores: &dyn Stores, location: &str) -> Result<(Arc<dyn CheckpointStore>, Self)> {
+        let mut place = match Location::parse(location)? {
+            Location::Local(path) => Location::Local(
+                std::path::absolute(&path).map_err(|e| Error::io("the path cannot be resolved", &path, e))?,
+            ),
+            remote => remote,
+        };
+        if let Some((above, name)) = place.split()
+            && name == MANIFEST
+        {
+            place = above;
+        }
+        let above = place.split();
+        if let Some((job, name)) = &above
+            && let Some(id) = parse_checkpoint(name)
+            && let Some((root, job)) = job.split()
+        {
+            return Ok((stores.open(&root)?, Target::Checkpoint(root, job, id)));
+        }
+        let store = stores.open(&place)?;
+        let is_job = above.is_some() && is_job(&store.list("")?);
+        match above.filter(|_| is_job) {
+            Some((root, job)) => Ok((stores.open(&root)?, Target::Job(root, job))),
+            None => Ok((store, Target::Jobs(place))),
+        }
+    }
+}
+
+/// Whether these are the names in a job's directory.
+pub(crate) fn is_job(names: &[String]) -> bool {
+    names.iter().any(|name| name == SHARED || parse_checkpoint(name).is_some())
+}
+
+/// A scheme has at least two characters, so that `C:\checkpoints` has none.
+fn is_scheme(text: &str) -> bool {
+    text.len() >= 2
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
+}
+
+fn local(location: &str, rest: &str) -> Result<PathBuf> {
+    let path = match rest.strip_prefix("//") {
+        None => rest,
+        Some(rest) => rest.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(rest),
+    };
+    if !path.starts_with('/') {
+        return Err(Error::unsupported("a file URI needs an absolute path and no host")
+            .with(Context::Text, location)
+            .hint("write `file:///path`, or a plain path if it is relative"));
+    }
+    percent_decode(path).map(PathBuf::from).ok_or_else(|| {
+        Error::invalid("a `%` in a file URI must begin two hexadecimal digits").with(Context::Text, location)
+    })
+}
+
+fn remote(location: &str, scheme: &str, rest: &str) -> Result<RemoteLocation> {
+    let malformed = |what: &str| Error::invalid(what).with(Context::Text, location).hint(WAYS);
+    let rest = rest.strip_prefix("//").ok_or_else(|| malformed("a store's URL has `//` after its scheme"))?;
+    let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+        // Not shown: it would be in every log.
+        return Err(Error::invalid("a store's URL must not have credentials in it")
+            .hint("set `s3.access-key` and `s3.secret-key`, or the environment variables of the store"));
+    }
+    if authority.is_empty() {
+        return Err(malformed("a store's URL names a bucket or a host"));
+    }
+    let segments: Vec<String> = path.split('/').filter(|segment| !segment.is_empty()).map(str::to_owned).collect();
+    let strange = |segment: &String| segment == "." || segment == ".." || segment.contains(char::is_control);
+    if segments.iter().any(strange) {
+        return Err(malformed("a store's path has no `.`, `..` or control characters"));
+    }
+    Ok(RemoteLocation { scheme: scheme.to_ascii_lowercase(), authority: authority.to_owned(), segments })
+}
+
+fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || char::from(rest.next()?).to_digit(16);
+        bytes.push((digit()? * 16 + digit()?) as u8);
+    }
+    String::from_utf8(bytes).ok()
+}

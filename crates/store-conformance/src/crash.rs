@@ -1,0 +1,115 @@
+//! The process dies at any store call, and the next one finds the last committed checkpoint.
+
+use crate::Place;
+use crate::jobs::{Files, JOB, attempt, files, manifest, over, restore, upload};
+use crate::mortal::{Crash, Mortal};
+use headpond_checkpoint::Manifest;
+use headpond_state::{Error, Result};
+use std::sync::Arc;
+
+/// Lets an attempt die at each `step`th call of its store, before and after the call has taken effect, and the next attempt go on.
+/// Nothing committed is lost, nothing unnamed is left.
+pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
+    for crash in [Crash::Before, Crash::After] {
+        for calls in (1..).step_by(step) {
+            let place = place();
+            let (committed, ended) = run(&place, "a", calls, crash);
+            let found = over(place()).latest_verified().unwrap();
+            if let Some(last) = committed.last() {
+                let found = found.as_ref().unwrap_or_else(|| panic!("{crash:?} at call {calls}: nothing was found"));
+                assert!(found.skipped.is_empty(), "{crash:?} at call {calls}: {:?}", found.skipped);
+                // A commit of which nobody learned may be there beyond the last known one.
+                assert!(progress(&found.manifest) - progress(last) <= 1, "{crash:?} at call {calls}");
+                assert_intact(&place, &found.manifest);
+                for summary in over(place()).list().unwrap() {
+                    over(place())
+                        .load_verified(summary.id)
+                        .unwrap_or_else(|e| panic!("{crash:?} at call {calls}: {e}"));
+                }
+            }
+            if ended {
+                break;
+            }
+            let (_, ended) = run(&place, "b", u32::MAX, crash);
+            assert!(ended, "{crash:?} at call {calls}: the next attempt goes on");
+            let last = over(place()).latest_verified().unwrap().unwrap().manifest;
+            assert_eq!(progress(&last), states().len());
+            assert_intact(&place, &last);
+            if last.attempt == attempt("b") {
+                let left = place().list(&format!("{JOB}/shared")).unwrap();
+                assert_eq!(left.len(), 2, "{crash:?} at call {calls}: no garbage is left");
+            }
+        }
+    }
+}
+
+/// Lets every attempt die, each after a few calls more than the one before, until one reaches the end.
+pub fn of_every_attempt(place: &dyn Fn() -> Place, step: usize) {
+    for calls in (8..60).step_by(step) {
+        let place = place();
+        let mut ended = false;
+        for index in 0..60 {
+            ended = run(&place, &format!("attempt {index}"), calls + index, Crash::After).1;
+            if ended {
+                break;
+            }
+        }
+        assert!(ended);
+        let last = over(place()).latest_verified().unwrap().unwrap().manifest;
+        assert_intact(&place, &last);
+    }
+}
+
+fn states() -> [Files; 4] {
+    [
+        files(&[("1.sst", "one"), ("2.sst", "two")]),
+        files(&[("1.sst", "one"), ("3.sst", "three")]),
+        files(&[("2.sst", "two"), ("3.sst", "three"), ("4.sst", "four")]),
+        files(&[("5.sst", "five"), ("1.sst", "one")]),
+    ]
+}
+
+/// Runs an attempt that restores, checks what it restored, and takes the remaining checkpoints. Returns those committed, and
+/// whether it came to its end.
+fn run(place: &Place, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, bool) {
+    let storage = over(Arc::new(Mortal::new(place(), calls, crash)));
+    let mut committed = Vec::new();
+    let outcome = take_all(place, &storage, name, &mut committed);
+    (committed, outcome.is_ok())
+}
+
+fn take_all(
+    place: &Place,
+    storage: &headpond_checkpoint::CheckpointStorage,
+    name: &str,
+    committed: &mut Vec<Manifest>,
+) -> Result<(), Error> {
+    let me = attempt(name);
+    storage.own(&me)?;
+    let mut base = storage.latest_verified()?.map(|found| found.manifest);
+    if let Some(base) = &base {
+        assert_intact(place, base);
+    }
+    let done = base.as_ref().map_or(0, progress);
+    for (index, state) in states().iter().enumerate().skip(done) {
+        let id = storage.next_id()?;
+        let pending = storage.begin(id, &me, base.as_ref(), true)?;
+        let stored = upload(&pending, base.as_ref(), state)?;
+        let mut manifest = manifest(id, &me, stored);
+        manifest.sources[0].splits[0].rows = index as u64 + 1;
+        let manifest = storage.commit(pending, manifest)?;
+        committed.push(manifest.clone());
+        base = Some(manifest);
+        storage.collect(1)?;
+    }
+    Ok(())
+}
+
+/// How many states the checkpoint has seen.
+fn progress(manifest: &Manifest) -> usize {
+    manifest.sources[0].splits[0].rows as usize
+}
+
+fn assert_intact(place: &Place, manifest: &Manifest) {
+    assert_eq!(restore(&over(place()), manifest).unwrap(), states()[progress(manifest) - 1]);
+}
