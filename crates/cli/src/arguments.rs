@@ -35,7 +35,8 @@ pub(crate) struct RunArguments {
     /// How many workers run the job: short for -D parallelism.default=N.
     #[arg(long, value_name = "N")]
     pub(crate) parallelism: Option<String>,
-    /// Where the job starts: `latest` (its last checkpoint, if there is one), `none` (anew), or the path of a checkpoint.
+    /// Where the job starts: `latest` (its last checkpoint, if there is one), `none` (anew), or the path or URL of a
+    /// checkpoint.
     #[arg(long, value_name = "latest|none|PATH")]
     pub(crate) restore: Option<String>,
     /// Go back to an older checkpoint even if a sink cannot take back what it published since: rows may come twice.
@@ -88,9 +89,11 @@ pub(crate) enum CheckpointCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckpointPath {
-    /// A checkpoint directory, a job's directory in it, or one checkpoint `chk-<n>`.
+    /// A checkpoint directory, a job's directory in it, or one checkpoint `chk-<n>`: a path, or the URL of a store.
     #[arg(value_name = "DIR_OR_PATH")]
     pub(crate) location: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
 }
 
 const EXIT_CODES: &str = "\

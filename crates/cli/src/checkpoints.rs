@@ -3,9 +3,11 @@
 use crate::arguments::CheckpointCommand;
 use crate::console;
 use crate::format::{Bytes, Count, time};
+use crate::settings;
+use crate::stores::stores;
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::verify::verify;
-use headpond_checkpoint::{CheckpointSummary, LocalStores, Manifest, find_checkpoints};
+use headpond_checkpoint::{CheckpointSummary, Failpoints, Manifest, Stores, find_checkpoints};
 use headpond_state::{Context, Error, Result};
 use std::fmt::Write;
 
@@ -13,22 +15,25 @@ use std::fmt::Write;
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint at the path,
-/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when one is damaged that was to be verified or shown.
+/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when one is damaged that was to be verified or shown, and as the settings' and
+/// the store's.
 pub(crate) fn execute(command: &CheckpointCommand) -> Result<()> {
+    let (CheckpointCommand::List(path) | CheckpointCommand::Show(path) | CheckpointCommand::Verify(path)) = command;
+    let stores = stores(&settings::load(&path.settings)?, Failpoints::default());
     match command {
-        CheckpointCommand::List(path) => list(&path.location),
-        CheckpointCommand::Show(path) => show(&path.location),
-        CheckpointCommand::Verify(path) => check(&path.location),
+        CheckpointCommand::List(_) => list(&stores, &path.location),
+        CheckpointCommand::Show(_) => show(&stores, &path.location),
+        CheckpointCommand::Verify(_) => check(&stores, &path.location),
     }
 }
 
 const COLUMNS: [&str; 9] =
     ["job", "checkpoint", "taken (UTC)", "kind", "parallelism", "rows", "entries", "state", "uploaded"];
 
-fn list(location: &str) -> Result<()> {
+fn list(stores: &dyn Stores, location: &str) -> Result<()> {
     let mut table = vec![COLUMNS.map(str::to_owned)];
     let mut notes = String::new();
-    for (job, summary) in summaries(location)? {
+    for (job, summary) in summaries(stores, location)? {
         match &summary.manifest {
             Ok(manifest) => table.push(row(&job, manifest)),
             Err(error) => {
@@ -73,9 +78,9 @@ fn row(job: &str, manifest: &Manifest) -> [String; COLUMNS.len()] {
     ]
 }
 
-fn show(location: &str) -> Result<()> {
+fn show(stores: &dyn Stores, location: &str) -> Result<()> {
     let mut newest: Vec<(String, CheckpointSummary)> = Vec::new();
-    for (job, summary) in summaries(location)? {
+    for (job, summary) in summaries(stores, location)? {
         match newest.last_mut() {
             Some(last) if last.0 == job => last.1 = summary,
             _ => newest.push((job, summary)),
@@ -113,8 +118,8 @@ fn write_positions(manifest: &Manifest, text: &mut String) {
     }
 }
 
-fn check(location: &str) -> Result<()> {
-    let report = verify(&LocalStores::default(), location)?;
+fn check(stores: &dyn Stores, location: &str) -> Result<()> {
+    let report = verify(stores, location)?;
     console::data(&report.to_string())?;
     let damaged = report.checkpoints.iter().filter(|checkpoint| !checkpoint.problems.is_empty()).count();
     if report.is_sound() {
@@ -129,8 +134,8 @@ fn check(location: &str) -> Result<()> {
 }
 
 /// The checkpoints at a path, by job, each job's in ascending order.
-fn summaries(location: &str) -> Result<Vec<(String, CheckpointSummary)>> {
-    let found = find_checkpoints(&LocalStores::default(), location)?;
+fn summaries(stores: &dyn Stores, location: &str) -> Result<Vec<(String, CheckpointSummary)>> {
+    let found = find_checkpoints(stores, location)?;
     let mut summaries = Vec::new();
     for storage in &found.jobs {
         let listed = storage.list()?.into_iter();

@@ -5,7 +5,7 @@
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
 //! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`]), [`checkpoints`],
-//! [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
+//! [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
 
 mod arguments;
 mod backend;
@@ -25,6 +25,7 @@ mod run;
 mod script;
 mod settings;
 mod signals;
+mod stores;
 
 use arguments::{Arguments, Command};
 use clap::Parser;

@@ -52,4 +52,4 @@ pub use option::{Alias, ConfigOption, Definition, Support};
 pub use origin::{Layer, Origin};
 pub use secret::{MASK, is_secret};
 pub use units::MemorySize;
-pub use value::{Choice, OptionValue, Value, ValueType};
+pub use value::{Choice, Location, OptionValue, Value, ValueType};

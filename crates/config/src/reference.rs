@@ -24,7 +24,7 @@ An option can be set in five places. A later one wins:
 
 **Units.** A duration is a number with `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; a bare number is in milliseconds. A size is
 a number with `b`, `kb`, `mb`, `gb` or `tb` (1 kb is 1,024 bytes); a bare number is in bytes. A path is a path or a `file:`
-URI; a relative one begins at the current directory. A boolean is `true` or `false`.
+URI; a relative one begins at the current directory. A URL is that of a store: `s3://bucket/path`. A boolean is `true` or `false`.
 
 **Errors.** A key that nobody knows is an error that names the nearest one. Values of keys that hold secrets (`…password`,
 `…secret…`, `…token`, …) are shown as `******`.

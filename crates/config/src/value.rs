@@ -28,8 +28,10 @@ pub enum ValueType {
     Text,
     /// A file or directory: a path, or a `file:` URI. Relative paths begin at the current directory.
     Path,
-    /// One of the words, or a path.
-    WordOrPath(&'static [&'static str]),
+    /// Where checkpoints are: a path, a `file:` URI, or the URL of a store.
+    Location,
+    /// One of the words, or a location.
+    WordOrLocation(&'static [&'static str]),
     /// Several paths, separated by `,` or `;`.
     Paths,
     /// One of the choices.
@@ -60,8 +62,8 @@ pub enum Value {
     Duration(Duration),
     /// Of [`ValueType::Memory`].
     Memory(MemorySize),
-    /// Of [`ValueType::Text`], [`ValueType::Choice`] (the shown name), [`ValueType::WordOrPath`] and
-    /// [`ValueType::Path`].
+    /// Of [`ValueType::Text`], [`ValueType::Choice`] (the shown name), [`ValueType::WordOrLocation`],
+    /// [`ValueType::Location`] and [`ValueType::Path`].
     Text(String),
     /// Of [`ValueType::Paths`].
     List(Vec<String>),
@@ -121,9 +123,10 @@ impl ValueType {
             ValueType::Text if text.is_empty() => Err(invalid("a text that is not empty")),
             ValueType::Text => Ok(Value::Text(text.to_owned())),
             ValueType::Path => local_path(text).map(Value::Text),
-            ValueType::WordOrPath(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
+            ValueType::Location => location(text).map(Value::Text),
+            ValueType::WordOrLocation(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
                 Some(word) => Ok(Value::Text((*word).to_owned())),
-                None => local_path(text).map(Value::Text),
+                None => location(text).map(Value::Text),
             },
             ValueType::Paths => elements(text, &[',', ';']).map(local_path).collect::<Result<_, _>>().map(Value::List),
             ValueType::Choice(choices) => choose(choices, text).map(Value::Text),
@@ -144,7 +147,8 @@ impl ValueType {
             ValueType::Memory => "size".to_owned(),
             ValueType::Text => "text".to_owned(),
             ValueType::Path => "path".to_owned(),
-            ValueType::WordOrPath(words) => format!("{}, or a path", words.join(", ")),
+            ValueType::Location => "path or URL".to_owned(),
+            ValueType::WordOrLocation(words) => format!("{}, or a path or URL", words.join(", ")),
             ValueType::Paths => "paths".to_owned(),
             ValueType::Choice(choices) => format!("one of {}", named(choices)),
         }
@@ -213,7 +217,31 @@ held_by_variant! {
     MemorySize, ValueType::Memory, Memory(value) => Some(*value);
     String, ValueType::Text, Text(value) => Some(value.clone());
     PathBuf, ValueType::Path, Text(value) => Some(PathBuf::from(value));
+    Location, ValueType::Location, Text(value) => Some(Location(value.clone()));
     Vec<PathBuf>, ValueType::Paths, List(values) => Some(values.iter().map(PathBuf::from).collect());
+}
+
+/// Where checkpoints are: a local path, or the URL of a store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Location(String);
+
+impl Location {
+    /// The path or URL; a `file:` URI has become a path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<T: Into<String>> From<T> for Location {
+    fn from(text: T) -> Self {
+        Location(text.into())
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
 }
 
 /// An option without a default: `None` until it is set.
@@ -291,6 +319,33 @@ fn choose(choices: &[Choice], text: &str) -> Result<String, Rejection> {
 
 fn elements<'a>(text: &'a str, separators: &'a [char]) -> impl Iterator<Item = &'a str> {
     text.split(separators).map(str::trim).filter(|element| !element.is_empty())
+}
+
+/// Schemes of stores that checkpoints may be on.
+const STORES: [&str; 7] = ["s3", "s3a", "s3p", "gs", "az", "abfs", "abfss"];
+
+/// The path or the store's URL that a text names.
+fn location(text: &str) -> Result<String, Rejection> {
+    let Some((scheme, rest)) = text.split_once("://").filter(|(scheme, _)| *scheme != "file") else {
+        return local_path(text);
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+        let why = "a URL must not have credentials in it; set 's3.access-key' and 's3.secret-key'";
+        return Err(Rejection::Invalid(why.to_owned()));
+    }
+    match scheme.to_ascii_lowercase().as_str() {
+        "hdfs" | "viewfs" | "webhdfs" => Err(Rejection::Refused(format!(
+            "checkpoints on HDFS ('{scheme}://') are not supported yet; use 's3://bucket/path' or a local path"
+        ))),
+        known if STORES.contains(&known) && !authority.is_empty() => Ok(text.to_owned()),
+        known if STORES.contains(&known) => {
+            Err(Rejection::Invalid(format!("expected a bucket, as in '{scheme}://bucket/path'")))
+        }
+        _ => Err(Rejection::Refused(format!(
+            "'{scheme}://' is not supported; only local paths, 'file:', 's3://', 'gs://' and 'abfss://' are"
+        ))),
+    }
 }
 
 /// The path that a text names: `file:///a/b`, `file:/a/b` and `/a/b` are one, so are `file:a/b` and `a/b`.

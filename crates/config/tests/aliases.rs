@@ -1,7 +1,7 @@
 //! What people paste from Flink and Spark means what it means there.
 
 use headpond_config::options::{self, Restore, StateBackendType};
-use headpond_config::{Config, ConfigErrorKind, MemorySize, Origin};
+use headpond_config::{Config, ConfigErrorKind, Location, MemorySize, Origin};
 use std::path::PathBuf;
 
 fn set(key: &str, value: &str) -> Config {
@@ -60,12 +60,26 @@ fn both_spellings_of_compact_on_commit_compact_at_checkpoints() {
 #[test]
 fn older_keys_stand_for_newer_ones() {
     let directory = set("state.checkpoints.dir", "file:///var/checkpoints").get(&options::CHECKPOINTING_DIR);
-    assert_eq!(directory, Some(PathBuf::from("/var/checkpoints")));
+    assert_eq!(directory, Some(Location::from("/var/checkpoints")));
     assert!(!set("state.backend.incremental", "false").get(&options::CHECKPOINTING_INCREMENTAL));
     let directories = set("state.backend.rocksdb.localdir", "/a, /b").get(&options::ROCKSDB_LOCAL_DIRS);
     assert_eq!(directories, [PathBuf::from("/a"), PathBuf::from("/b")]);
     let restore = set("execution.savepoint.path", "file:/c/chk-7").get(&options::RESTORE);
-    assert_eq!(restore, Restore::From(PathBuf::from("/c/chk-7")));
+    assert_eq!(restore, Restore::From(Location::from("/c/chk-7")));
+}
+
+#[test]
+fn the_names_of_s3_that_people_have_are_understood() {
+    assert_eq!(
+        set("fs.s3a.endpoint", "http://minio:9000").get(&options::S3_ENDPOINT).as_deref(),
+        Some("http://minio:9000")
+    );
+    assert_eq!(set("s3.path-style-access", "true").get(&options::S3_PATH_STYLE_ACCESS), Some(true));
+    assert_eq!(set("s3.upload.min.part.size", "16mb").get(&options::OBJECT_STORE_PART_SIZE).bytes(), 16 << 20);
+    for key in ["s3.access.key", "fs.s3a.secret.key", "s3.session.token"] {
+        let config = set(key, "hushhush");
+        assert!(config.settings().all(|setting| !setting.to_string().contains("hushhush")), "{key}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Units, paths and other values are read as Flink reads them.
 
-use headpond_config::{Config, ConfigError, MemorySize, Origin, options};
+use headpond_config::{Config, ConfigError, Location, MemorySize, Origin, options};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -64,11 +64,32 @@ fn paths_may_be_plain_relative_or_file_uris() {
     ];
     for (text, path) in cases {
         let config = set("execution.checkpointing.dir", text).unwrap();
-        assert_eq!(config.get(&options::CHECKPOINTING_DIR), Some(PathBuf::from(path)), "{text}");
+        assert_eq!(config.get(&options::CHECKPOINTING_DIR), Some(Location::from(path)), "{text}");
     }
-    for text in ["s3://bucket/a", "hdfs://name/a", "file://host/a", "file:", ""] {
+    for text in ["ftp://host/a", "hdfs://name/a", "file://host/a", "file:", "s3://", ""] {
         assert!(set("execution.checkpointing.dir", text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn checkpoints_may_be_on_a_store() {
+    for text in ["s3://bucket/a", "s3a://bucket", "gs://bucket/a b", "abfss://container@account.dfs.core.windows.net/a"]
+    {
+        let config = set("execution.checkpointing.dir", text).unwrap();
+        assert_eq!(config.get(&options::CHECKPOINTING_DIR), Some(Location::from(text)), "{text}");
+        let restore = set("execution.restore", text).unwrap().get(&options::RESTORE);
+        assert_eq!(restore, options::Restore::From(Location::from(text)), "{text}");
+    }
+    let error = set("execution.checkpointing.dir", "hdfs://name/a").unwrap_err();
+    assert!(error.to_string().contains("HDFS"), "{error}");
+    assert!(set("state.backend.rocksdb.localdir", "s3://bucket/a").is_err());
+}
+
+#[test]
+fn credentials_in_a_url_are_refused_and_not_shown() {
+    let error = set("execution.checkpointing.dir", "s3://AKIA:hushhush@bucket/a").unwrap_err();
+    assert!(!error.to_string().contains("hushhush"), "{error}");
+    assert!(error.to_string().contains("s3.secret-key"), "{error}");
 }
 
 #[test]

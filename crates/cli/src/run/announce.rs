@@ -20,8 +20,8 @@ pub(super) fn start(style: Style, job: &JobOptions, config: &Config) {
     };
     let every = job.checkpointing.as_ref().and_then(|checkpointing| checkpointing.interval);
     let checkpoints = match (&directory, every) {
-        (Some(directory), Some(every)) => format!("checkpoints every {} in {}", Span(every), directory.display()),
-        (Some(directory), None) => format!("checkpoints in {}", directory.display()),
+        (Some(directory), Some(every)) => format!("checkpoints every {} in {directory}", Span(every)),
+        (Some(directory), None) => format!("checkpoints in {directory}"),
         (None, _) => "no checkpoints".to_owned(),
     };
     let text = format!("job {}: {workers}, state backend {}, {checkpoints}", job.name, job.backend);
@@ -29,7 +29,7 @@ pub(super) fn start(style: Style, job: &JobOptions, config: &Config) {
         "job": job.name,
         "parallelism": job.parallelism,
         "state_backend": job.backend.to_string(),
-        "checkpoint_dir": directory.as_ref().map(|directory| directory.display().to_string()),
+        "checkpoint_dir": directory.as_ref().map(ToString::to_string),
     });
     style.say("started", &text, figures);
     if directory.is_none() {

@@ -3,11 +3,11 @@
 use crate::backend::Backend;
 use crate::failpoint;
 use crate::report::config_error;
-use headpond_checkpoint::{CheckpointStorage, DirectoryStore, StorageOptions};
+use crate::stores::stores;
+use headpond_checkpoint::{CheckpointStorage, Failpoints, Location, StorageOptions, Stores};
 use headpond_config::{Config, options};
 use headpond_runtime::{Checkpointing, JobOptions, Restore};
 use headpond_state::{MaxParallelism, Result};
-use std::path::Path;
 use std::sync::Arc;
 
 /// The options of a run.
@@ -25,19 +25,29 @@ pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Res
     job.restore = match config.get(&options::RESTORE) {
         options::Restore::Latest => Restore::Latest,
         options::Restore::None => Restore::None,
-        options::Restore::From(path) => Restore::From(path.display().to_string()),
+        options::Restore::From(location) => Restore::From(location.to_string()),
     };
+    let failpoints = failpoint::from_environment()?;
+    job.stores = Arc::new(stores(config, failpoints.clone()));
     if let Some(directory) = config.get(&options::CHECKPOINTING_DIR) {
-        job.checkpointing = Some(checkpointing(config, &directory, name)?);
+        let store = job.stores.open(&location_of(directory.as_str())?)?;
+        let storage_options = StorageOptions { failpoints: failpoints.clone(), ..StorageOptions::default() };
+        let storage = CheckpointStorage::over(store, name, storage_options)?;
+        job.checkpointing = Some(checkpointing(config, storage, failpoints));
     }
     Ok(job)
 }
 
-fn checkpointing(config: &Config, directory: &Path, job: &str) -> Result<Checkpointing> {
-    let failpoints = failpoint::from_environment()?;
-    let storage_options = StorageOptions { failpoints: failpoints.clone(), ..StorageOptions::default() };
-    let store = Arc::new(DirectoryStore::new(directory).with_failpoints(failpoints.clone()));
-    let mut checkpointing = Checkpointing::new(CheckpointStorage::over(store, job, storage_options)?);
+/// The place that an option names. Settings have made a path of a `file:` URI.
+fn location_of(text: &str) -> Result<Location> {
+    match text.contains("://") {
+        true => Location::parse(text),
+        false => Ok(Location::Local(text.into())),
+    }
+}
+
+fn checkpointing(config: &Config, storage: CheckpointStorage, failpoints: Failpoints) -> Checkpointing {
+    let mut checkpointing = Checkpointing::new(storage);
     checkpointing.interval = Some(config.get(&options::CHECKPOINTING_INTERVAL));
     checkpointing.min_pause = config.get(&options::CHECKPOINTING_MIN_PAUSE);
     checkpointing.timeout = config.get(&options::CHECKPOINTING_TIMEOUT);
@@ -47,5 +57,5 @@ fn checkpointing(config: &Config, directory: &Path, job: &str) -> Result<Checkpo
     checkpointing.incremental = config.get(&options::CHECKPOINTING_INCREMENTAL);
     checkpointing.compact = config.get(&options::ROCKSDB_COMPACT_ON_CHECKPOINT);
     checkpointing.failpoints = failpoints;
-    Ok(checkpointing)
+    checkpointing
 }

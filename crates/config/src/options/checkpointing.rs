@@ -1,8 +1,7 @@
 //! When checkpoints are made, where they are kept, and how many.
 
 use super::options;
-use crate::{Alias, ConfigOption};
-use std::path::PathBuf;
+use crate::{Alias, ConfigOption, Location};
 use std::time::Duration;
 
 options! {
@@ -11,11 +10,11 @@ options! {
      loses the state.";
 
     /// Where checkpoints are kept.
-    CHECKPOINTING_DIR: Option<PathBuf> = ConfigOption::unset(
+    CHECKPOINTING_DIR: Option<Location> = ConfigOption::unset(
         "execution.checkpointing.dir",
         "no checkpoints",
-        "The directory of the checkpoints: a path, relative to the current directory or absolute, or a `file:` URI. \
-         Several jobs may share it.",
+        "The directory of the checkpoints: a path, relative to the current directory or absolute, a `file:` URI, or the URL \
+         of a store: `s3://bucket/path`, see [Object stores](../operations/object-stores.md). Several jobs may share it.",
     )
     .aliases(&[Alias::new("state.checkpoints.dir"), Alias::new("spark.sql.streaming.checkpointLocation")]);
     /// How often a checkpoint begins.

@@ -7,6 +7,7 @@ use crate::Definition;
 
 mod checkpointing;
 mod compatibility;
+mod object_store;
 mod pipeline;
 mod rocksdb;
 mod state;
@@ -14,6 +15,7 @@ mod table;
 
 pub use checkpointing::*;
 pub use compatibility::*;
+pub use object_store::*;
 pub use pipeline::*;
 pub use rocksdb::*;
 pub use state::*;
@@ -31,10 +33,11 @@ pub struct Section {
 }
 
 /// The sections, in reading order.
-pub static SECTIONS: [&Section; 6] = [
+pub static SECTIONS: [&Section; 7] = [
     &pipeline::SECTION,
     &state::SECTION,
     &checkpointing::SECTION,
+    &object_store::SECTION,
     &rocksdb::SECTION,
     &table::SECTION,
     &compatibility::SECTION,

@@ -2,8 +2,7 @@
 
 use super::options;
 use crate::value::choices;
-use crate::{Alias, Choice, ConfigOption, OptionValue, Support, Value, ValueType};
-use std::path::PathBuf;
+use crate::{Alias, Choice, ConfigOption, Location, OptionValue, Support, Value, ValueType};
 use std::time::Duration;
 
 /// Where a job starts.
@@ -13,19 +12,19 @@ pub enum Restore {
     Latest,
     /// Anew.
     None,
-    /// At the checkpoint in this directory.
-    From(PathBuf),
+    /// At the checkpoint there.
+    From(Location),
 }
 
 impl OptionValue for Restore {
-    const TYPE: ValueType = ValueType::WordOrPath(&["latest", "none"]);
+    const TYPE: ValueType = ValueType::WordOrLocation(&["latest", "none"]);
 
     fn from_value(value: Option<&Value>) -> Option<Self> {
         match value {
             Some(Value::Text(text)) => Some(match text.as_str() {
                 "latest" => Restore::Latest,
                 "none" => Restore::None,
-                path => Restore::From(PathBuf::from(path)),
+                path => Restore::From(Location::from(path)),
             }),
             _ => None,
         }
@@ -73,8 +72,8 @@ options! {
     RESTORE: Restore = ConfigOption::new(
         "execution.restore",
         "latest",
-        "Where the job starts: at its `latest` checkpoint if there is one, at `none` (anew), or at the checkpoint in a \
-         directory.",
+        "Where the job starts: at its `latest` checkpoint if there is one, at `none` (anew), or at the checkpoint at a \
+         path or URL.",
     )
     .aliases(&[Alias::new("execution.state-recovery.path"), Alias::new("execution.savepoint.path")]);
     /// How the job runs.

@@ -1,0 +1,32 @@
+//! The stores of checkpoints: the one place that knows concrete ones.
+
+use headpond_checkpoint::Failpoints;
+use headpond_config::{Config, options};
+use headpond_object_store::{ObjectStoreOptions, ObjectStores, S3Options, Secret};
+use std::path::PathBuf;
+
+/// Where large state waits for its upload when nobody says: below the current directory, as all local state.
+const DEFAULT_SPOOL_DIR: &str = ".headpond";
+
+/// Local directories, and object stores as the settings say.
+pub(crate) fn stores(config: &Config, failpoints: Failpoints) -> ObjectStores {
+    let secret = |text: Option<String>| text.map(Secret::new);
+    let options = ObjectStoreOptions {
+        s3: S3Options {
+            endpoint: config.get(&options::S3_ENDPOINT),
+            region: config.get(&options::S3_REGION),
+            access_key: secret(config.get(&options::S3_ACCESS_KEY)),
+            secret_key: secret(config.get(&options::S3_SECRET_KEY)),
+            session_token: secret(config.get(&options::S3_SESSION_TOKEN)),
+            path_style: config.get(&options::S3_PATH_STYLE_ACCESS),
+        },
+        part_bytes: config.get(&options::OBJECT_STORE_PART_SIZE).bytes(),
+        transfers_max: config.get(&options::OBJECT_STORE_MAX_TRANSFERS),
+        request_timeout: config.get(&options::OBJECT_STORE_REQUEST_TIMEOUT),
+        retry_timeout: config.get(&options::OBJECT_STORE_RETRY_TIMEOUT),
+        spool_dir: Some(
+            config.get(&options::OBJECT_STORE_SPOOL_DIR).unwrap_or_else(|| PathBuf::from(DEFAULT_SPOOL_DIR)),
+        ),
+    };
+    ObjectStores::new(options).with_failpoints(failpoints)
+}
