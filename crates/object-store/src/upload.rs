@@ -51,12 +51,15 @@ impl Uploads {
 
     pub(crate) fn stage(&self, content: &mut dyn Incoming) -> Result<Staged> {
         let part = self.objects.options.part_bytes;
-        let mut head = Vec::new();
+        let known = content.file().and_then(|file| file.metadata().ok()).map_or(0, |file| file.len().min(part) + 1);
+        let mut head = Vec::with_capacity(usize::try_from(known).unwrap_or(0));
         Read::take(&mut *content, part + 1).read_to_end(&mut head).map_err(unreadable)?;
         if head.len() as u64 > part {
             return self.stage_large(head, content);
         }
         let length = head.len() as u64;
+        // It may be held for a while.
+        head.shrink_to_fit();
         let held = match content.key()? {
             None => Held::Content(head.into()),
             Some(key) => Held::Running(self.put(key, head.into())?),

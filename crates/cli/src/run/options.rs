@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::failpoint;
 use crate::report::config_error;
 use crate::stores::stores;
-use headpond_checkpoint::{CheckpointStorage, Failpoints, Location, StorageOptions, Stores};
+use headpond_checkpoint::{CheckpointStorage, Failpoints, Location, StorageOptions};
 use headpond_config::{Config, options};
 use headpond_runtime::{Checkpointing, JobOptions, Restore};
 use headpond_state::{MaxParallelism, Result};
