@@ -5,6 +5,7 @@
 mod conformance;
 mod cost;
 mod failures;
+mod jobs;
 mod locations;
 mod refusals;
 mod server;
