@@ -184,3 +184,71 @@ fn element(text: &str, name: &str) -> Option<String> {
     let (value, _) = rest.split_once(&format!("</{name}>"))?;
     Some(value.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use super::*;
+
+    /// What `object_store` gives for an answer.
+    fn answered(status: &str, body: &str) -> Failure {
+        let text = format!(
+            "Error performing PUT http://host/b/k in 1ms - Server returned non-2xx status code: {status}: {body}"
+        );
+        Failure::of(&object_store::Error::Generic { store: "S3", source: text.into() })
+    }
+
+    fn coded(status: &str, code: &str) -> Failure {
+        answered(status, &format!("<Error><Code>{code}</Code><Message>why</Message></Error>"))
+    }
+
+    fn error(failure: &Failure) -> Error {
+        let secrets = [Secret::new("AKIA123"), Secret::new("hush")];
+        failure.error("it cannot be stored", "s3://b/k", &secrets, &ObjectStoreOptions::default())
+    }
+
+    #[test]
+    fn each_refusal_has_the_kind_and_the_way_out_that_help() {
+        for (failure, kind, way_out) in [
+            (coded("404 Not Found", "NoSuchBucket"), ErrorKind::Invalid, "execution.checkpointing.dir"),
+            (coded("403 Forbidden", "AccessDenied"), ErrorKind::Invalid, "allow them"),
+            (coded("403 Forbidden", "InvalidAccessKeyId"), ErrorKind::Invalid, "s3.access-key"),
+            (coded("400 Bad Request", "ExpiredToken"), ErrorKind::Invalid, "s3.access-key"),
+            (answered("401 Unauthorized", ""), ErrorKind::Invalid, "s3.access-key"),
+            (coded("301 Moved Permanently", "PermanentRedirect"), ErrorKind::Invalid, "s3.region"),
+            (coded("507 Insufficient Storage", "XMinioStorageFull"), ErrorKind::ResourceExhausted, "free space"),
+            (coded("501 Not Implemented", "NotImplemented"), ErrorKind::Unsupported, "conditional puts"),
+            (coded("503 Service Unavailable", "SlowDown"), ErrorKind::Unavailable, "s3.endpoint"),
+            (answered("500 Internal Server Error", ""), ErrorKind::Unavailable, "object-store.retry-timeout"),
+            (coded("400 Bad Request", "InvalidRequest"), ErrorKind::Invalid, "s3.endpoint"),
+        ] {
+            let error = error(&failure);
+            assert_eq!(error.kind(), kind, "{error:?}");
+            assert!(error.way_out().unwrap().contains(way_out), "{error:?}");
+            assert_eq!(error.place(Context::Path), Some("s3://b/k"));
+            assert_eq!(failure.is_transient(), kind == ErrorKind::Unavailable, "{error:?}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_is_not_there_is_no_absent_object() {
+        let absent = |body: &str| {
+            let source = format!("status code: 404 Not Found: {body}").into();
+            Failure::of(&object_store::Error::NotFound { path: "k".to_owned(), source }).is_absent()
+        };
+        assert!(absent("") && absent("<Error><Code>NoSuchKey</Code></Error>"));
+        assert!(!absent("<Error><Code>NoSuchBucket</Code></Error>"));
+    }
+
+    #[test]
+    fn what_a_server_repeats_of_a_secret_is_not_shown() {
+        let body = "<Error><Code>InvalidAccessKeyId</Code><Message>AKIA123 is nobody, nor is hush</Message>\
+                    <AWSAccessKeyId>AKIA123</AWSAccessKeyId></Error>";
+        let shown = format!("{:?}", error(&answered("403 Forbidden", body)));
+        assert!(
+            shown.contains("InvalidAccessKeyId") && !shown.contains("AKIA123") && !shown.contains("hush"),
+            "{shown}"
+        );
+    }
+}

@@ -47,3 +47,12 @@ fn a_bucket_that_is_not_there_is_an_error_that_says_so() {
         assert!(error.way_out().unwrap().contains("execution.checkpointing.dir"), "{error:?}");
     }
 }
+
+#[test]
+fn a_store_that_ignores_conditions_is_refused() {
+    let server = Server::start();
+    *server.faults.careless_in.lock().unwrap() = Some(server.directory.path().to_path_buf());
+    let error = over(server.store("careless")).own(&attempt("a")).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error:?}");
+    assert!(error.way_out().unwrap().contains("If-None-Match"), "{error:?}");
+}

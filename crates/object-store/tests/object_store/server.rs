@@ -13,6 +13,7 @@ use s3s::service::{S3Service, S3ServiceBuilder};
 use s3s_fs::FileSystem;
 use std::io;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub(crate) struct Faults {
     pub(crate) torn_uploads: AtomicUsize,
     /// Carries out as many requests that create something exclusively as this, and cuts the connection before the answer.
     pub(crate) lost_answers: AtomicUsize,
+    /// Takes no notice of conditions: removes what is in this directory before it creates it exclusively.
+    pub(crate) careless_in: Mutex<Option<PathBuf>>,
     /// Waits before it carries a request out, in milliseconds.
     pub(crate) delay_ms: AtomicU64,
     /// Requests that came, by method and whether they are conditional.
@@ -189,6 +192,9 @@ async fn answer_at_once(
     if bucket != BUCKET {
         let body = "<?xml version=\"1.0\"?><Error><Code>NoSuchBucket</Code><Message>No such bucket.</Message></Error>";
         return Ok(Response::builder().status(404).body(s3s::Body::from(body.to_owned())).unwrap());
+    }
+    if let Some(directory) = faults.careless_in.lock().unwrap().as_ref().filter(|_| is_exclusive) {
+        std::fs::remove_file(directory.join(uri.path().trim_start_matches('/'))).ok();
     }
     let _alone = if is_exclusive { Some(faults.exclusive.lock().await) } else { None };
     let answered = service.call(request.map(s3s::Body::from)).await.map_err(|e| io::Error::other(format!("{e:?}")))?;
