@@ -112,9 +112,10 @@ impl References {
         !kept && !self.plans.values().any(|plan| plan.base.contains(name) || plan.claimed.contains(name))
     }
 
-    /// Of these names those that [may be deleted](Self::may_delete): their deletion begins.
+    /// Of these names those that [may be deleted](Self::may_delete) and are not being deleted: their deletion begins.
     pub fn begin_deletion(&mut self, names: &[SharedName]) -> Vec<SharedName> {
-        let unnamed: Vec<SharedName> = names.iter().filter(|name| self.may_delete(name)).cloned().collect();
+        let free = |name: &&SharedName| self.may_delete(name) && !self.is_being_deleted(name);
+        let unnamed: Vec<SharedName> = names.iter().filter(free).cloned().collect();
         self.deleting.extend(unnamed.iter().cloned());
         unnamed
     }
