@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 const READ_BUFFER_BYTES: usize = 256 << 10;
-const THREADS_MAX: usize = 4;
 
 /// The result of a verification.
 #[derive(Debug)]
@@ -211,7 +210,7 @@ impl<'a> Verifier<'a> {
     /// waits for.
     fn look_at(&mut self, files: &[(SharedName, &StateFile)]) -> Result<()> {
         let unchecked: Vec<_> = files.iter().filter(|(name, _)| !self.checked.contains_key(name)).collect();
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX).min(unchecked.len());
+        let threads = self.storage.readers().min(unchecked.len());
         let (next, storage) = (AtomicUsize::new(0), self.storage);
         let look = || {
             let mut found = Vec::new();

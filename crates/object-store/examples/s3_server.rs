@@ -37,6 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("S3 at http://{}, access key {access_key}, files in {directory}", listener.local_addr()?);
         loop {
             let (socket, _) = listener.accept().await?;
+            // Else each answer's body waits for its head to be acknowledged.
+            socket.set_nodelay(true)?;
             let service = service.clone();
             tokio::spawn(async move {
                 let served = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(socket), service);

@@ -92,6 +92,10 @@ impl CheckpointStore for BucketStore {
         }
     }
 
+    fn readers(&self) -> usize {
+        self.objects.options.transfers_max
+    }
+
     fn list(&self, directory: &str) -> Result<Vec<String>> {
         let path = self.objects.path(directory)?;
         let listed = self.objects.wait(self.objects.store.list_with_delimiter(Some(&path)));

@@ -82,6 +82,9 @@ impl CheckpointStore for Mortal {
     fn length(&self, key: &str) -> Result<Option<u64>> {
         self.call(|| self.store.length(key))
     }
+    fn readers(&self) -> usize {
+        self.store.readers()
+    }
     fn list(&self, directory: &str) -> Result<Vec<String>> {
         self.call(|| self.store.list(directory))
     }

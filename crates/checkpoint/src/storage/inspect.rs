@@ -142,6 +142,10 @@ impl CheckpointStorage {
         Ok(self.inner.store.length(&self.inner.layout.manifest(id))?.is_some())
     }
 
+    pub(crate) fn readers(&self) -> usize {
+        self.inner.store.readers().max(1)
+    }
+
     pub(crate) fn open_shared(&self, name: &SharedName) -> Result<Option<Opened>> {
         self.inner.store.open(&self.inner.layout.shared_file(name))
     }

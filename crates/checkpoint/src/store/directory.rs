@@ -12,11 +12,15 @@ use std::io::{self, ErrorKind as Io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 /// Staged files from this length on are synced as they come, on the thread that uploads them; smaller ones together when
 /// they get their names, which costs the disk fewer flushes.
 const SYNC_AT_ONCE_BYTES: u64 = 4 << 20;
+
+/// Threads that read and hash files; more of them wait for the disk.
+const READERS_MAX: usize = 4;
 
 /// Numbers staged files across all stores of the process, so that none takes another's name.
 static STAGED: AtomicU64 = AtomicU64::new(0);
@@ -190,6 +194,10 @@ impl CheckpointStore for DirectoryStore {
             Err(e) if is_absent(&e) => Ok(None),
             Err(e) => Err(failed("a checkpoint file cannot be looked at", &path, e)),
         }
+    }
+
+    fn readers(&self) -> usize {
+        thread::available_parallelism().map_or(1, usize::from).min(READERS_MAX)
     }
 
     fn list(&self, directory: &str) -> Result<Vec<String>> {

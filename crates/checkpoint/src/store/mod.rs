@@ -70,6 +70,9 @@ pub trait CheckpointStore: Debug + Send + Sync {
     /// The content's length in bytes, or `None` if there is no such key.
     fn length(&self, key: &str) -> Result<Option<u64>>;
 
+    /// How many contents are worth reading at once: a disk keeps a few threads busy, a store far away many.
+    fn readers(&self) -> usize;
+
     /// The names immediately below a directory, in no order; none if there is no such directory.
     fn list(&self, directory: &str) -> Result<Vec<String>>;
 

@@ -66,3 +66,17 @@ fn small_files_go_up_at_once_and_not_more_than_allowed() {
     let most = server.faults.most_at_once.load(Ordering::SeqCst);
     assert!((2..=5).contains(&most), "{most} at once");
 }
+
+#[test]
+fn a_verification_reads_several_files_at_once() {
+    let server = Server::start();
+    let storage = over(server.store("verified"));
+    let state: Vec<(String, String)> = (0..12).map(|file| (format!("{file}.sst"), format!("file {file}"))).collect();
+    let state: Vec<(&str, &str)> = state.iter().map(|(name, bytes)| (name.as_str(), bytes.as_str())).collect();
+    checkpoint(&storage, &attempt("a"), None, &files(&state)).unwrap();
+    server.faults.delay_ms.store(30, Ordering::SeqCst);
+    server.faults.most_at_once.store(0, Ordering::SeqCst);
+    assert!(storage.latest_verified().unwrap().is_some());
+    let most = server.faults.most_at_once.load(Ordering::SeqCst);
+    assert!((3..=8).contains(&most), "{most} at once");
+}

@@ -130,6 +130,7 @@ impl Server {
             let mut connections = JoinSet::new();
             loop {
                 let Ok((socket, _)) = listener.accept().await else { continue };
+                socket.set_nodelay(true).ok();
                 let (service, faults) = (service.clone(), Arc::clone(&faults));
                 let answer = service_fn(move |request| answer(service.clone(), Arc::clone(&faults), request));
                 connections.spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), answer));
