@@ -58,6 +58,7 @@ pub mod failpoints;
 pub mod layout;
 pub mod location;
 pub mod manifest;
+mod parallel;
 pub mod show;
 pub mod storage;
 pub mod store;

@@ -2,14 +2,13 @@
 
 use crate::layout::SharedName;
 use crate::manifest::Manifest;
+use crate::parallel::in_parallel;
 use crate::storage::{CheckpointStorage, find_checkpoints};
 use crate::store::{HashingReader, Stores};
 use headpond_state::{CheckpointId, ContentHash, Context, Error, ErrorKind, Result, StateFile};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 const READ_BUFFER_BYTES: usize = 256 << 10;
 
@@ -210,21 +209,11 @@ impl<'a> Verifier<'a> {
     /// waits for.
     fn look_at(&mut self, files: &[(SharedName, &StateFile)]) -> Result<()> {
         let unchecked: Vec<_> = files.iter().filter(|(name, _)| !self.checked.contains_key(name)).collect();
-        let threads = self.storage.readers().min(unchecked.len());
-        let (next, storage) = (AtomicUsize::new(0), self.storage);
-        let look = || {
-            let mut found = Vec::new();
-            while let Some((name, file)) = unchecked.get(next.fetch_add(1, Ordering::Relaxed)) {
-                found.push((name.clone(), look_at(storage, name, file.length)?));
-            }
-            Ok(found)
-        };
-        let found: Result<Vec<Vec<_>>> = thread::scope(|scope| {
-            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(look)).collect();
-            let panicked = || Err(Error::internal("a thread that verifies checkpoint files panicked"));
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| panicked())).collect()
+        let storage = self.storage;
+        let found = in_parallel(storage.readers(), &unchecked, |(name, file)| {
+            Ok((name.clone(), look_at(storage, name, file.length)?))
         });
-        self.checked.extend(found?.into_iter().flatten());
+        self.checked.extend(found?);
         Ok(())
     }
 }

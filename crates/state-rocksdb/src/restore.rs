@@ -124,14 +124,15 @@ fn states_of(handles: &[RestoredState<'_>]) -> Result<Vec<StateDescriptor>> {
 
 fn fetch(restored: &RestoredState<'_>, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(|cause| Error::io("cannot create a local directory", to, cause))?;
+    let mut files = Vec::with_capacity(restored.handle.files.len());
     for file in &restored.handle.files {
         let is_plain = Path::new(&file.name).file_name().is_some_and(|name| name == file.name.as_str());
         if !is_plain {
             return Err(Error::corrupt("a file of the state has a path for a name").with(Context::Path, &file.name));
         }
-        restored.source.fetch(file, &to.join(&file.name))?;
+        files.push((file, to.join(&file.name)));
     }
-    Ok(())
+    restored.source.fetch_all(&files)
 }
 
 /// Removes what the database holds of key groups that are not wanted.

@@ -16,7 +16,7 @@ use crate::key_group::KeyGroupRange;
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A state fixed at a cut, not yet durable. Dropping it cancels.
 pub trait Snapshot: Debug + Send {
@@ -60,6 +60,15 @@ pub trait CheckpointSource: Debug + Send + Sync {
     /// # Errors
     /// [`Corrupt`](crate::ErrorKind::Corrupt) when the file is missing or differs.
     fn fetch(&self, file: &StateFile, to: &Path) -> Result<()>;
+
+    /// Fetches each file to its path; sources that are far away fetch several at once. After an error any of them may be
+    /// there.
+    ///
+    /// # Errors
+    /// As [`fetch`](Self::fetch).
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
+        files.iter().try_for_each(|(file, to)| self.fetch(file, to))
+    }
 
     /// A reader over the file's content that fails with an error of kind `InvalidData` at the end when length or hash differ.
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>>;

@@ -2,11 +2,12 @@
 
 use super::CheckpointStorage;
 use crate::layout::SharedName;
+use crate::parallel::in_parallel;
 use crate::store::VerifyingReader;
 use headpond_state::{CheckpointSource, Context, Error, Result, StateFile};
 use std::fs::OpenOptions;
 use std::io::{self, BufReader, ErrorKind as Io, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const READ_BUFFER_BYTES: usize = 256 << 10;
 
@@ -45,6 +46,10 @@ impl CheckpointSource for SharedFiles {
                 _ => Error::io("a file of the checkpoint cannot be restored", to, e),
             }
         })
+    }
+
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
+        in_parallel(self.storage.readers(), files, |(file, to)| self.fetch(file, to)).map(drop)
     }
 
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>> {

@@ -28,6 +28,28 @@ fn a_committed_checkpoint_is_restored_with_its_manifest_and_files() {
 }
 
 #[test]
+fn all_files_are_fetched_at_once_or_the_damaged_one_is_named() {
+    let dir = scratch();
+    let storage = open(dir.path());
+    let state = files(&[("1.sst", "one"), ("2.sst", "two"), ("3.sst", "three"), ("4.sst", "four"), ("5.sst", "five")]);
+    let committed = checkpoint(&storage, &attempt("a"), None, &state).unwrap();
+    let into = |name: &str| {
+        let to = dir.path().join(name);
+        std::fs::create_dir(&to).unwrap();
+        let wanted: Vec<_> = committed.files().map(|file| (file, to.join(&file.name))).collect();
+        storage.source().fetch_all(&wanted).map(|()| to)
+    };
+    let sound = into("sound").unwrap();
+    for (name, content) in &state {
+        assert_eq!(&std::fs::read(sound.join(name)).unwrap(), content);
+    }
+    flip_byte(&shared_file(dir.path(), committed.files().nth(2).unwrap()));
+    let error = into("damaged").unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("3.sst"), "{error}");
+}
+
+#[test]
 fn nothing_is_there_before_the_first_commit() {
     let dir = scratch();
     let storage = open(&dir.path().join("not/yet/there"));

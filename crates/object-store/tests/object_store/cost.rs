@@ -68,15 +68,22 @@ fn small_files_go_up_at_once_and_not_more_than_allowed() {
 }
 
 #[test]
-fn a_verification_reads_several_files_at_once() {
+fn a_verification_and_a_restore_read_several_files_at_once() {
     let server = Server::start();
     let storage = over(server.store("verified"));
     let state: Vec<(String, String)> = (0..12).map(|file| (format!("{file}.sst"), format!("file {file}"))).collect();
     let state: Vec<(&str, &str)> = state.iter().map(|(name, bytes)| (name.as_str(), bytes.as_str())).collect();
-    checkpoint(&storage, &attempt("a"), None, &files(&state)).unwrap();
+    let committed = checkpoint(&storage, &attempt("a"), None, &files(&state)).unwrap();
     server.faults.delay_ms.store(30, Ordering::SeqCst);
     server.faults.most_at_once.store(0, Ordering::SeqCst);
+    let most = || server.faults.most_at_once.swap(0, Ordering::SeqCst);
     assert!(storage.latest_verified().unwrap().is_some());
-    let most = server.faults.most_at_once.load(Ordering::SeqCst);
-    assert!((3..=8).contains(&most), "{most} at once");
+    let verifying = most();
+    assert!((3..=8).contains(&verifying), "{verifying} at once");
+    let directory = tempfile::tempdir().unwrap();
+    let wanted: Vec<_> = committed.files().map(|file| (file, directory.path().join(&file.name))).collect();
+    storage.source().fetch_all(&wanted).unwrap();
+    let restoring = most();
+    assert!((3..=8).contains(&restoring), "{restoring} at once");
+    assert_eq!(std::fs::read(directory.path().join("7.sst")).unwrap(), b"file 7");
 }
