@@ -4,3 +4,4 @@ mod dependencies;
 mod layers;
 mod licences;
 mod metadata;
+mod one_build;
