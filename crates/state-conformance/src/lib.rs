@@ -138,6 +138,11 @@ macro_rules! conformance_tests {
                 a_file_of_a_released_version_restores,
                 another_number_of_key_groups_is_refused,
             }
+            readers {
+                a_reader_visits_what_a_restore_would_hold,
+                a_reader_keeps_to_its_key_groups_and_stops_when_told,
+                a_reader_of_a_canonical_handle_sees_the_same,
+            }
             expiry {
                 a_checkpoint_keeps_what_had_not_expired_at_its_cut,
                 a_changed_ttl_takes_effect_at_restore,

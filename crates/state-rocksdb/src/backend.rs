@@ -3,12 +3,17 @@
 use crate::compaction::CompactionTotals;
 use crate::database::lock;
 use crate::options::RocksDbOptions;
+use crate::reader::RocksDbReader;
 use crate::restore::restore;
 use crate::shared::Shared;
-use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend};
+use headpond_state::canonical;
+use headpond_state::state_reader::{CanonicalStateReader, StateReader};
+use headpond_state::{
+    Capabilities, KeyedBackendParams, KeyedStateBackend, MaxParallelism, RestoredState, Result, StateBackend,
+};
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 /// Keyed state in RocksDB, on local disk; named as in Flink.
@@ -86,6 +91,18 @@ impl StateBackend for EmbeddedRocksDbStateBackend {
         handles: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>> {
         Ok(Box::new(restore(self.shared()?, &self.local_dir(&params), &params, handles)?))
+    }
+
+    fn open_reader<'a>(
+        &self,
+        restored: RestoredState<'a>,
+        max_parallelism: MaxParallelism,
+        local_dir: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>> {
+        if restored.handle.format == canonical::FORMAT {
+            return Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?));
+        }
+        Ok(Box::new(RocksDbReader::open(&self.shared()?, restored, max_parallelism, local_dir)?))
     }
 }
 

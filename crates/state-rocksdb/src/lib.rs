@@ -15,7 +15,7 @@
 //!   see `read`.
 //!
 //! In reading order: `options`, `backend` (the factory), `keyed` (the state of one operator), `database`, `cut` and
-//! `upload` (checkpoints), `restore`, `compaction`.
+//! `upload` (checkpoints), `restore`, `reader`, `compaction`.
 //!
 //! ```
 //! use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
@@ -41,6 +41,7 @@ mod ledger;
 mod local_dir;
 mod options;
 mod read;
+mod reader;
 mod registry;
 mod restore;
 mod scan;

@@ -5,20 +5,19 @@
 //! until it is compacted. Other handles, canonical ones too, are read entry by entry and loaded in sorted files.
 
 use crate::bulk_load::{BulkLoad, Family};
-use crate::column_family::{column_family, column_family_name, column_family_options, database_options};
-use crate::database::{Database, Rocks, lock};
-use crate::error::from_rocksdb;
+use crate::column_family::{column_family_name, column_family_options};
+use crate::database::{Database, lock};
 use crate::keyed::RocksDbKeyedState;
 use crate::ledger::Written;
 use crate::local_dir::LocalDir;
+use crate::reader::RestoredFiles;
 use crate::shared::Shared;
 use crate::upload::{FORMAT, FORMAT_VERSION};
 use headpond_state::canonical::{self, read_canonical};
 use headpond_state::{
-    Context, Error, KeyGroup, KeyGroupRange, KeyedBackendParams, KeyedStateHandle, MaxParallelism, RestoredState,
-    Result, StateDescriptor,
+    Context, Error, Flow, KeyGroup, KeyGroupRange, KeyedBackendParams, KeyedStateHandle, MaxParallelism, RestoredState,
+    Result, StateDescriptor, StateReader,
 };
-use rust_rocksdb::ReadOptions;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -76,7 +75,7 @@ pub(crate) fn restore(
     Ok(RocksDbKeyedState::new(database, wanted, params.max_parallelism, states))
 }
 
-fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
+pub(crate) fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
     if handle.format == canonical::FORMAT {
         return Ok(());
     }
@@ -122,7 +121,8 @@ fn states_of(handles: &[RestoredState<'_>]) -> Result<Vec<StateDescriptor>> {
     Ok(states)
 }
 
-fn fetch(restored: &RestoredState<'_>, to: &Path) -> Result<()> {
+/// Fetches the files of a handle into a new directory.
+pub(crate) fn fetch(restored: &RestoredState<'_>, to: &Path) -> Result<()> {
     fs::create_dir_all(to).map_err(|cause| Error::io("cannot create a local directory", to, cause))?;
     let mut files = Vec::with_capacity(restored.handle.files.len());
     for file in &restored.handle.files {
@@ -158,7 +158,8 @@ fn clip(database: &Database, held: KeyGroupRange, wanted: KeyGroupRange, max: Ma
     Ok(())
 }
 
-fn prefix(group: u16, max: MaxParallelism) -> Vec<u8> {
+/// What the keys of a key group begin with.
+pub(crate) fn prefix(group: u16, max: MaxParallelism) -> Vec<u8> {
     let mut prefix = Vec::with_capacity(2);
     KeyGroup(group).encode(max, &mut prefix);
     prefix
@@ -205,27 +206,11 @@ fn read_database(
 ) -> Result<()> {
     let path = database.dir.beside("restored");
     fetch(restored, &path)?;
-    let failed = |cause| from_rocksdb("cannot read restored state", &path, cause);
-    let shared = &database.shared;
-    let families = restored.handle.states.iter().map(|state| column_family(shared, state));
-    let options = database_options(shared);
-    let source = Rocks::open_cf_descriptors_read_only(&options, &path, families, false).map_err(failed)?;
-    for (index, state) in restored.handle.states.iter().enumerate() {
-        let family = source.cf_handle(&column_family_name(&state.name)).ok_or_else(|| {
-            Error::corrupt("a state is missing from restored files").with(Context::State, &state.name)
+    let mut source = RestoredFiles::open(&database.shared, restored.handle, &path, params.max_parallelism)?;
+    for index in 0..restored.handle.states.len() {
+        source.read(index, params.key_groups, &mut |entry| {
+            visit(index, entry.key, entry.value).map(|()| Flow::Continue)
         })?;
-        let mut bounds = ReadOptions::default();
-        bounds.set_iterate_lower_bound(prefix(params.key_groups.start, params.max_parallelism));
-        bounds.set_iterate_upper_bound(prefix(params.key_groups.end, params.max_parallelism));
-        bounds.fill_cache(false);
-        bounds.set_readahead_size(1 << 20);
-        let mut cursor = source.raw_iterator_cf_opt(&family, bounds);
-        cursor.seek_to_first();
-        while let Some((key, value)) = cursor.item() {
-            visit(index, key, value)?;
-            cursor.next();
-        }
-        cursor.status().map_err(failed)?;
     }
     drop(source);
     fs::remove_dir_all(&path).map_err(|cause| Error::io("cannot remove restored files", &path, cause))

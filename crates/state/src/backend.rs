@@ -24,9 +24,10 @@ use crate::error::Result;
 use crate::id::{CheckpointId, OperatorId, StateId};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
 use crate::snapshot::{CheckpointSource, KeyedStateHandle, Snapshot, SnapshotOptions};
+use crate::state_reader::{CanonicalStateReader, StateReader};
 use crate::write_batch::WriteBatch;
 use std::fmt::{Debug, Display};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A state backend: settings, and the components its instances share.
@@ -47,6 +48,20 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         params: KeyedBackendParams,
         restore: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>>;
+
+    /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a directory of
+    /// this reader's own on local disk, made on demand and removed with it.
+    ///
+    /// # Errors
+    /// As [`open_keyed`](Self::open_keyed).
+    fn open_reader<'a>(
+        &self,
+        restored: RestoredState<'a>,
+        max_parallelism: MaxParallelism,
+        _local_dir: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>> {
+        Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?))
+    }
 }
 
 /// A handle with the store its files can be read from.

@@ -10,7 +10,7 @@
 //! neither Protobuf nor SQL, and every backend understands every codec.
 //!
 //! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`backend`], [`write_batch`],
-//! [`snapshot`], [`canonical`], [`clock`], [`ttl`], [`codec`], [`row`], [`typed`].
+//! [`snapshot`], [`canonical`], [`state_reader`], [`clock`], [`ttl`], [`codec`], [`row`], [`typed`].
 
 pub mod backend;
 pub mod canonical;
@@ -23,6 +23,7 @@ pub mod id;
 pub mod key_group;
 pub mod row;
 pub mod snapshot;
+pub mod state_reader;
 pub mod ttl;
 pub mod typed;
 pub mod write_batch;
@@ -39,4 +40,5 @@ pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
 pub use snapshot::{
     CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile,
 };
+pub use state_reader::StateReader;
 pub use write_batch::{WriteBatch, WriteOp};

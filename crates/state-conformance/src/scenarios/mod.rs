@@ -9,6 +9,7 @@ pub mod expiry_model;
 pub mod incremental;
 pub mod merges;
 pub mod model;
+pub mod readers;
 pub mod reads;
 pub mod registrations;
 pub mod rescales;

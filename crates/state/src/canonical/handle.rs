@@ -67,22 +67,9 @@ pub fn read_canonical(
     let RestoredState { handle, source } = restored;
     check_format(handle)?;
     let wanted = handle.key_groups.intersection(key_groups);
-    let ranges = file_key_groups(handle)?;
-    for (index, file) in handle.files.iter().enumerate() {
-        let skipped = ranges.as_ref().is_some_and(|ranges| ranges[index].intersection(wanted).is_empty());
-        if skipped || wanted.is_empty() {
-            continue;
-        }
+    for file in files_of(handle, wanted)? {
         let mut reader = CanonicalReader::new(source.open(file)?, &file.name)?;
-        if reader.max_parallelism() != max_parallelism {
-            return Err(Error::incompatible(format!(
-                "the state was written with {} key groups and the job has {}",
-                reader.max_parallelism().get(),
-                max_parallelism.get()
-            ))
-            .with(Context::Path, &file.name)
-            .hint("set the job's max parallelism to what the state was written with"));
-        }
+        check_key_groups(&reader, max_parallelism)?;
         while let Some(entry) = reader.next_entry()? {
             if entry.key.len() < max_parallelism.prefix_len() || usize::from(entry.state) >= handle.states.len() {
                 return Err(Error::corrupt("an entry of a canonical state file has no key group or no state")
@@ -96,7 +83,31 @@ pub fn read_canonical(
     Ok(())
 }
 
-fn check_format(handle: &KeyedStateHandle) -> Result<()> {
+/// The files that hold entries of these key groups.
+pub(crate) fn files_of(handle: &KeyedStateHandle, wanted: KeyGroupRange) -> Result<Vec<&StateFile>> {
+    let ranges = file_key_groups(handle)?;
+    let holds = |index: usize| ranges.as_ref().is_none_or(|ranges| !ranges[index].intersection(wanted).is_empty());
+    let files = handle.files.iter().enumerate().filter(|(index, _)| !wanted.is_empty() && holds(*index));
+    Ok(files.map(|(_, file)| file).collect())
+}
+
+/// Fails when the file was written for another number of key groups.
+pub(crate) fn check_key_groups<R: Read>(reader: &CanonicalReader<R>, wanted: MaxParallelism) -> Result<()> {
+    let written = reader.max_parallelism();
+    if written == wanted {
+        return Ok(());
+    }
+    Err(Error::incompatible(format!(
+        "the state was written with {} key groups and the job has {}",
+        written.get(),
+        wanted.get()
+    ))
+    .with(Context::Path, reader.name())
+    .hint("set the job's max parallelism to what the state was written with"))
+}
+
+/// Fails unless the handle is canonical and of a version that this release reads.
+pub(crate) fn check_format(handle: &KeyedStateHandle) -> Result<()> {
     if handle.format != FORMAT {
         let message = format!("only the backend '{}' reads the state it has written", handle.format);
         return Err(Error::incompatible(message).hint(format!(

@@ -34,6 +34,7 @@ mod reader;
 mod writer;
 
 pub use handle::{canonical_handle, put_canonical, read_canonical};
+pub(crate) use handle::{check_format, check_key_groups, files_of};
 pub use reader::{CanonicalEntry, CanonicalReader};
 pub use writer::CanonicalWriter;
 

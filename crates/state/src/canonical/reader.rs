@@ -87,6 +87,11 @@ impl<R: Read> CanonicalReader<R> {
         self.max_parallelism
     }
 
+    /// What errors call the file.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     /// The next entry, in ascending order of `(state, key)`; `None` at the end of a file that is whole.
     ///
     /// # Errors
