@@ -102,7 +102,7 @@ impl StateBackend for EmbeddedRocksDbStateBackend {
         if restored.handle.format == canonical::FORMAT {
             return Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?));
         }
-        Ok(Box::new(RocksDbReader::open(&self.shared()?, restored, max_parallelism, local_dir)?))
+        Ok(Box::new(RocksDbReader::open(&*self.shared()?, restored, max_parallelism, local_dir)?))
     }
 }
 
