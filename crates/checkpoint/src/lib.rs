@@ -13,7 +13,7 @@
 //!
 //! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] (where users
 //! say it is), [`store`] (all I/O, behind one trait), [`decisions`] (pure functions over observed facts: next id, reuse, retention, deletion, recovery, fencing),
-//! [`storage`] (one job's checkpoints: the decisions carried out), [`verify`] and [`show`] (for people), [`failpoints`]
+//! [`storage`] (one job's checkpoints: the decisions carried out), [`savepoint`] (copies that stand by themselves), [`verify`] and [`show`] (for people), [`failpoints`]
 //! (for crash tests).
 //!
 //! ```
@@ -59,6 +59,7 @@ pub mod layout;
 pub mod location;
 pub mod manifest;
 mod parallel;
+pub mod savepoint;
 pub mod show;
 pub mod storage;
 pub mod store;
@@ -66,7 +67,7 @@ pub mod verify;
 
 pub use failpoints::Failpoints;
 pub use location::Location;
-pub use manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState, Stats, SubtaskState};
+pub use manifest::{Manifest, OperatorState, SavepointOrigin, SinkState, SourceState, SplitState, Stats, SubtaskState};
 pub use storage::{
     CheckpointStorage, CheckpointSummary, Collected, Found, PendingCheckpoint, Recovered, StorageOptions,
     find_checkpoints, open_checkpoint,

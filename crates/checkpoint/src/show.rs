@@ -84,7 +84,12 @@ impl fmt::Display for Show<'_> {
             (true, Some(base)) => format!("incremental, on checkpoint {base}"),
             (true, None) => "incremental, without a base: all files are its own".to_owned(),
         };
-        writeln!(f, "job {}, checkpoint {} ({kind})", m.job, m.checkpoint)?;
+        match &m.savepoint {
+            None => writeln!(f, "job {}, checkpoint {} ({kind})", m.job, m.checkpoint)?,
+            Some(origin) => {
+                writeln!(f, "savepoint {} of job {}, checkpoint {}", m.job, origin.job, m.checkpoint)?;
+            }
+        }
         writeln!(f, "attempt {}, Headpond {}, format version {}", m.attempt, m.headpond_version, m.format_version)?;
         let groups = m.max_parallelism.get();
         writeln!(f, "parallelism {} of {groups} key groups ({})", m.parallelism, m.key_group_hash)?;

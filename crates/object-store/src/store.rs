@@ -92,6 +92,10 @@ impl CheckpointStore for BucketStore {
         }
     }
 
+    fn has_locks(&self) -> bool {
+        false
+    }
+
     fn readers(&self) -> usize {
         self.objects.options.transfers_max
     }

@@ -46,6 +46,22 @@ impl ErrorKind {
             ErrorKind::Internal => 70,
         }
     }
+
+    /// The kind with this exit code.
+    pub fn of_exit_code(code: u8) -> Option<ErrorKind> {
+        let all = [
+            ErrorKind::Invalid,
+            ErrorKind::Unsupported,
+            ErrorKind::Incompatible,
+            ErrorKind::Corrupt,
+            ErrorKind::ResourceExhausted,
+            ErrorKind::Unavailable,
+            ErrorKind::Fenced,
+            ErrorKind::Closed,
+            ErrorKind::Internal,
+        ];
+        all.into_iter().find(|kind| kind.exit_code() == code)
+    }
 }
 
 impl fmt::Display for ErrorKind {

@@ -1,9 +1,11 @@
 //! The process dies at any store call, and the next one finds the last committed checkpoint.
 
 use crate::Place;
-use crate::jobs::{Files, JOB, attempt, files, manifest, over, restore, upload};
+use crate::jobs::{Files, JOB, attempt, checkpoint, files, manifest, options, over, restore, upload};
 use crate::mortal::{Crash, Mortal};
-use headpond_checkpoint::Manifest;
+use crate::rows::{FilesAsEntries, files_of};
+use headpond_checkpoint::savepoint::{Original, export};
+use headpond_checkpoint::{CheckpointStorage, CheckpointStore, Manifest};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
@@ -20,7 +22,7 @@ pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
                 assert!(found.skipped.is_empty(), "{crash:?} at call {calls}: {:?}", found.skipped);
                 // A commit of which nobody learned may be there beyond the last known one.
                 assert!(progress(&found.manifest) - progress(last) <= 1, "{crash:?} at call {calls}");
-                assert_intact(&place, &found.manifest);
+                assert_intact(&place, &found.manifest, &state_of(&found.manifest));
                 for summary in over(place()).list().unwrap() {
                     over(place())
                         .load_verified(summary.id)
@@ -34,7 +36,7 @@ pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
             assert!(ended, "{crash:?} at call {calls}: the next attempt goes on");
             let last = over(place()).latest_verified().unwrap().unwrap().manifest;
             assert_eq!(progress(&last), states().len());
-            assert_intact(&place, &last);
+            assert_intact(&place, &last, &state_of(&last));
             if last.attempt == attempt("b") {
                 let left = place().list(&format!("{JOB}/shared")).unwrap();
                 assert_eq!(left.len(), 2, "{crash:?} at call {calls}: no garbage is left");
@@ -56,9 +58,60 @@ pub fn of_every_attempt(place: &dyn Fn() -> Place, step: usize) {
         }
         assert!(ended);
         let last = over(place()).latest_verified().unwrap().unwrap().manifest;
-        assert_intact(&place, &last);
+        assert_intact(&place, &last, &state_of(&last));
     }
 }
+
+/// Lets a copy to a savepoint die at each `step`th call of the savepoint's store. The checkpoint stays as it is, the savepoint is not
+/// there or whole, and the next copy of the same name succeeds and leaves nothing unnamed.
+pub fn of_a_savepoint(place: &dyn Fn() -> Place, step: usize) {
+    let original = place();
+    let storage = over(original());
+    let me = attempt("a");
+    let checkpoint = checkpoint(&storage, &me, None, &states()[2]).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let source = storage.source();
+    let copy = |to: Arc<dyn CheckpointStore>| {
+        let original = Original {
+            manifest: &checkpoint,
+            source: source.as_ref(),
+            backend: &FilesAsEntries,
+            local_dir: directory.path(),
+        };
+        export(original, to, SAVEPOINT)
+    };
+    for crash in [Crash::Before, Crash::After] {
+        for calls in (1..).step_by(step) {
+            let place = place();
+            let ended = copy(Arc::new(Mortal::new(place(), calls, crash))).is_ok();
+            let savepoint = || CheckpointStorage::over(place(), SAVEPOINT, options()).unwrap();
+            let at = format!("{crash:?} at call {calls}");
+            let found = savepoint().latest_verified().unwrap();
+            let exists = found.is_some();
+            assert!(exists || !ended, "{at}: the copy said it was there");
+            let manifest = match found {
+                Some(found) => {
+                    copy(place()).expect_err("there is one of that name");
+                    found.manifest
+                }
+                None => copy(place()).unwrap_or_else(|error| panic!("{at}: {error}")),
+            };
+            assert_eq!(files_of(&savepoint(), &manifest).unwrap(), states()[2], "{at}");
+            assert_eq!(manifest.savepoint.as_ref().map(|origin| origin.job.as_str()), Some(JOB));
+            if !exists {
+                let left = place().list(&format!("{SAVEPOINT}/shared")).unwrap();
+                assert_eq!(left.len(), 1, "{at}: no garbage is left");
+            }
+            assert_intact(&original, &storage.load_verified(checkpoint.checkpoint).unwrap(), &states()[2]);
+            if ended {
+                break;
+            }
+        }
+    }
+}
+
+/// The savepoint's name.
+const SAVEPOINT: &str = "copy";
 
 fn states() -> [Files; 4] {
     [
@@ -80,7 +133,7 @@ fn run(place: &Place, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, b
 
 fn take_all(
     place: &Place,
-    storage: &headpond_checkpoint::CheckpointStorage,
+    storage: &CheckpointStorage,
     name: &str,
     committed: &mut Vec<Manifest>,
 ) -> Result<(), Error> {
@@ -88,7 +141,7 @@ fn take_all(
     storage.own(&me)?;
     let mut base = storage.latest_verified()?.map(|found| found.manifest);
     if let Some(base) = &base {
-        assert_intact(place, base);
+        assert_intact(place, base, &state_of(base));
     }
     let done = base.as_ref().map_or(0, progress);
     for (index, state) in states().iter().enumerate().skip(done) {
@@ -110,6 +163,10 @@ fn progress(manifest: &Manifest) -> usize {
     manifest.sources[0].splits[0].rows as usize
 }
 
-fn assert_intact(place: &Place, manifest: &Manifest) {
-    assert_eq!(restore(&over(place()), manifest).unwrap(), states()[progress(manifest) - 1]);
+fn state_of(manifest: &Manifest) -> Files {
+    states()[progress(manifest) - 1].clone()
+}
+
+fn assert_intact(place: &Place, manifest: &Manifest, state: &Files) {
+    assert_eq!(restore(&over(place()), manifest).unwrap(), *state);
 }

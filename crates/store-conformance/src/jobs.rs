@@ -3,8 +3,8 @@
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SourceState, SplitState, SubtaskState};
 use headpond_checkpoint::{CheckpointStorage, CheckpointStore, PendingCheckpoint, StorageOptions};
 use headpond_state::{
-    AttemptId, CheckpointId, CodecId, KeyGroupRange, KeyedStateHandle, MaxParallelism, OperatorId, Result,
-    StateDescriptor, StateFile, StateKind,
+    AttemptId, CheckpointId, CheckpointSource, CodecId, Error, KeyGroupRange, KeyedStateHandle, MaxParallelism,
+    OperatorId, Result, StateDescriptor, StateFile, StateKind,
 };
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -107,11 +107,16 @@ pub fn checkpoint(
 
 /// What a restore of `manifest` gives.
 pub fn restore(storage: &CheckpointStorage, manifest: &Manifest) -> Result<Files> {
-    let source = storage.source();
+    restore_with(storage.source().as_ref(), manifest.files())
+}
+
+/// These files with their contents.
+pub fn restore_with<'a>(source: &dyn CheckpointSource, files: impl Iterator<Item = &'a StateFile>) -> Result<Files> {
     let mut restored = Files::new();
-    for file in manifest.files() {
+    for file in files {
         let mut content = Vec::new();
-        source.open(file)?.read_to_end(&mut content).unwrap();
+        let read = source.open(file)?.read_to_end(&mut content);
+        read.map_err(|cause| Error::corrupt("a file cannot be read").because(cause))?;
         restored.insert(file.name.clone(), content);
     }
     Ok(restored)

@@ -14,16 +14,21 @@
 //! ```
 //!
 //! [`conformance_tests!`] takes a function that makes a new, empty [`Place`] and expands to a `#[test]` function for each part of the
-//! contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process that dies at any call of its store.
+//! contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process that dies at any call of its store. [`injection`]
+//! runs jobs over a store that fails at random, from a seed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 pub mod contract;
 pub mod crash;
+mod faulty;
 mod incoming;
+pub mod injection;
 pub mod jobs;
 mod mortal;
+pub mod rows;
 
+pub use faulty::{Faults, Faulty};
 pub use incoming::Bytes;
 pub use mortal::{Crash, Mortal};
 

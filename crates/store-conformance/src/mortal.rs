@@ -82,6 +82,9 @@ impl CheckpointStore for Mortal {
     fn length(&self, key: &str) -> Result<Option<u64>> {
         self.call(|| self.store.length(key))
     }
+    fn has_locks(&self) -> bool {
+        self.store.has_locks()
+    }
     fn readers(&self) -> usize {
         self.store.readers()
     }

@@ -20,8 +20,20 @@
 use super::{Observed, Record};
 use crate::layout::SharedName;
 use headpond_state::CheckpointId;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+
+/// Files by name, with their lengths in bytes.
+pub type Names = HashMap<SharedName, u64>;
+
+/// What the checkpoints that are kept take together; a file that several of them name counts once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retained {
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
 
 /// The names that committed checkpoints and plans in flight refer to.
 #[derive(Debug, Default)]
@@ -30,26 +42,28 @@ pub struct References {
     plans: BTreeMap<CheckpointId, Plan>,
     /// Names whose files are being deleted.
     deleting: HashSet<SharedName>,
+    /// How many hold a checkpoint that retention may not let go.
+    held: BTreeMap<CheckpointId, usize>,
 }
 
 #[derive(Debug)]
 struct Committed {
     /// `None` when the manifest cannot be read.
-    readable: Option<(Record, Arc<HashSet<SharedName>>)>,
+    readable: Option<(Record, Arc<Names>)>,
 }
 
 /// A checkpoint in flight.
 #[derive(Debug)]
 struct Plan {
     /// What it may reuse; pinned until it is resolved.
-    base: Arc<HashSet<SharedName>>,
+    base: Arc<Names>,
     /// What it has stored or will.
     claimed: HashSet<SharedName>,
 }
 
 impl References {
     /// Notes a committed checkpoint whose manifest was read.
-    pub fn committed(&mut self, id: CheckpointId, record: Record, names: HashSet<SharedName>) {
+    pub fn committed(&mut self, id: CheckpointId, record: Record, names: Names) {
         self.committed.insert(id, Committed { readable: Some((record, Arc::new(names))) });
     }
 
@@ -71,7 +85,7 @@ impl References {
 
     /// Whether the plan may refer to this file without storing it: only if its base names it.
     pub fn may_reuse(&self, id: CheckpointId, name: &SharedName) -> bool {
-        self.plans.get(&id).is_some_and(|plan| plan.base.contains(name))
+        self.plans.get(&id).is_some_and(|plan| plan.base.contains_key(name))
     }
 
     /// Claims a name for a plan, before a file gets it.
@@ -82,7 +96,7 @@ impl References {
     }
 
     /// The plan is committed with these names.
-    pub fn commit(&mut self, id: CheckpointId, record: Record, names: HashSet<SharedName>) {
+    pub fn commit(&mut self, id: CheckpointId, record: Record, names: Names) {
         self.committed(id, record, names);
         self.plans.remove(&id);
     }
@@ -97,6 +111,26 @@ impl References {
         self.committed.remove(&id);
     }
 
+    /// Somebody reads this checkpoint: it stays, whatever retention says, until they [let go](Self::let_go).
+    pub fn hold(&mut self, id: CheckpointId) {
+        *self.held.entry(id).or_default() += 1;
+    }
+
+    /// One who held it reads it no more.
+    pub fn let_go(&mut self, id: CheckpointId) {
+        if let Some(count) = self.held.get_mut(&id) {
+            *count -= 1;
+            if *count == 0 {
+                self.held.remove(&id);
+            }
+        }
+    }
+
+    /// Whether somebody holds it.
+    pub fn is_held(&self, id: CheckpointId) -> bool {
+        self.held.contains_key(&id)
+    }
+
     /// Whether a plan of this number is in flight.
     pub fn in_flight(&self, id: CheckpointId) -> bool {
         self.plans.contains_key(&id)
@@ -106,10 +140,10 @@ impl References {
     /// what it names, and nothing may be deleted.
     pub fn may_delete(&self, name: &SharedName) -> bool {
         let kept = self.committed.values().any(|kept| match &kept.readable {
-            Some((_, names)) => names.contains(name),
+            Some((_, names)) => names.contains_key(name),
             None => true,
         });
-        !kept && !self.plans.values().any(|plan| plan.base.contains(name) || plan.claimed.contains(name))
+        !kept && !self.plans.values().any(|plan| plan.base.contains_key(name) || plan.claimed.contains(name))
     }
 
     /// Of these names those that [may be deleted](Self::may_delete) and are not being deleted: their deletion begins.
@@ -130,6 +164,14 @@ impl References {
     /// Whether a file of this name is being deleted: nobody may claim it now.
     pub fn is_being_deleted(&self, name: &SharedName) -> bool {
         self.deleting.contains(name)
+    }
+
+    /// What the committed checkpoints that can be read take together.
+    pub fn retained(&self) -> Retained {
+        let kept = self.committed.values().filter_map(|kept| kept.readable.as_ref());
+        let files: HashMap<&SharedName, u64> =
+            kept.flat_map(|(_, names)| names.iter()).map(|(name, length)| (name, *length)).collect();
+        Retained { files: files.len() as u64, bytes: files.values().sum() }
     }
 
     /// The committed checkpoints, for [`retention`](super::retention).

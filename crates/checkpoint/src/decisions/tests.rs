@@ -4,12 +4,11 @@ use super::fencing::check_no_stranger;
 use super::ids::next_id;
 use super::lineage::lineage;
 use super::recovery::choose;
-use super::references::References;
+use super::references::{Names, References, Retained};
 use super::retention::beyond;
 use super::{Observed, Record};
 use crate::layout::SharedName;
 use headpond_state::{AttemptId, CheckpointId, Error, ErrorKind};
-use std::collections::HashSet;
 
 fn record(attempt: &str, base: Option<u64>) -> Record {
     Record { attempt: AttemptId(attempt.into()), base: base.map(CheckpointId) }
@@ -31,8 +30,8 @@ fn name(digit: char) -> SharedName {
     SharedName::parse(&format!("{}.sst", digit.to_string().repeat(64))).expect("64 digits")
 }
 
-fn names(digits: &str) -> HashSet<SharedName> {
-    digits.chars().map(name).collect()
+fn names(digits: &str) -> Names {
+    digits.chars().map(|digit| (name(digit), 10)).collect()
 }
 
 /// Checkpoint 1, committed, names the files `a` and `b`.
@@ -190,6 +189,26 @@ fn a_file_proposed_for_deletion_and_stored_anew_is_spared_in_every_order() {
         assert!(on_store, "checkpoint 2 lacks a file after {order:?}");
     }
     assert!(tried > 10);
+}
+
+#[test]
+fn a_file_that_several_checkpoints_name_is_retained_once() {
+    let mut references = one_committed();
+    references.committed(CheckpointId(2), record("a", Some(1)), names("bc"));
+    assert_eq!(references.retained(), Retained { files: 3, bytes: 30 });
+    references.forget(CheckpointId(1));
+    assert_eq!(references.retained(), Retained { files: 2, bytes: 20 });
+}
+
+#[test]
+fn a_held_checkpoint_is_held_until_the_last_lets_go() {
+    let mut references = one_committed();
+    references.hold(CheckpointId(1));
+    references.hold(CheckpointId(1));
+    references.let_go(CheckpointId(1));
+    assert!(references.is_held(CheckpointId(1)));
+    references.let_go(CheckpointId(1));
+    assert!(!references.is_held(CheckpointId(1)));
 }
 
 #[test]

@@ -43,6 +43,9 @@ pub struct Manifest {
     /// The checkpoint this one continues, of the same directory: the last committed one when it was begun, or the
     /// restored one.
     pub base: Option<CheckpointId>,
+    /// What it is a copy of, if it is a savepoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub savepoint: Option<SavepointOrigin>,
     /// Whether files of the base were allowed to be reused. `false`: a full checkpoint.
     pub incremental: bool,
     /// What the checkpoint took.
@@ -82,6 +85,7 @@ impl Manifest {
             max_parallelism,
             key_group_hash: KEY_GROUP_HASH.to_owned(),
             base: None,
+            savepoint: None,
             incremental: false,
             stats: Stats::default(),
             sources: Vec::new(),
@@ -119,6 +123,28 @@ impl Manifest {
 
 fn current_version() -> u32 {
     FORMAT_VERSION
+}
+
+/// The checkpoint that a savepoint is a copy of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SavepointOrigin {
+    /// The job's name.
+    pub job: String,
+    /// The run that took the checkpoint.
+    pub attempt: AttemptId,
+    /// When the checkpoint was begun, in milliseconds since 1970.
+    pub created_ms: u64,
+}
+
+impl SavepointOrigin {
+    /// The origin of a copy of this checkpoint; a copy of a savepoint has the same.
+    pub fn of(manifest: &Manifest) -> Self {
+        manifest.savepoint.clone().unwrap_or_else(|| SavepointOrigin {
+            job: manifest.job.clone(),
+            attempt: manifest.attempt.clone(),
+            created_ms: manifest.created_ms,
+        })
+    }
 }
 
 /// What a checkpoint took.

@@ -9,6 +9,19 @@ use headpond_state::{CheckpointId, Result};
 /// Files that one call deletes: as many as an object store takes in one request.
 const DELETED_AT_ONCE: usize = 1_000;
 
+/// Keeps a checkpoint from being collected as long as it lives.
+#[derive(Debug)]
+pub struct Hold {
+    storage: CheckpointStorage,
+    id: CheckpointId,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        self.storage.inner.references().let_go(self.id);
+    }
+}
+
 /// What a collection deleted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {
@@ -19,8 +32,15 @@ pub struct Collected {
 }
 
 impl CheckpointStorage {
+    /// Keeps a checkpoint of this attempt's whatever retention says, for somebody who reads it while the job goes on.
+    pub fn hold(&self, id: CheckpointId) -> Hold {
+        self.inner.references().hold(id);
+        Hold { storage: self.clone(), id }
+    }
+
     /// Deletes the checkpoints beyond the newest `retain` (at least one), and then every state file that no remaining manifest
-    /// and no checkpoint in flight names. Checkpoints that this attempt's history does not contain go too: those it skipped
+    /// and no checkpoint in flight names. Those that are [held](Self::hold) stay.
+    /// Checkpoints that this attempt's history does not contain go too: those it skipped
     /// when it fell back, and all older ones when it was started anew. Does nothing before this attempt's first commit. May run while checkpoints are
     /// under way.
     ///
@@ -39,13 +59,20 @@ impl CheckpointStorage {
         let candidates = self.shared_files()?;
         self.ownership()?.check()?;
         let beyond = {
-            let mut references = self.inner.references();
-            let beyond = retention::beyond(&references.observed(), newest, retain);
-            for id in &beyond {
-                references.forget(*id);
-            }
+            let references = self.inner.references();
+            let mut beyond = retention::beyond(&references.observed(), newest, retain);
+            beyond.retain(|id| !references.is_held(*id));
             beyond
         };
+        self.delete_beyond(beyond, &candidates)
+    }
+
+    /// Deletes these checkpoints, and those of these files that nothing names then.
+    pub(super) fn delete_beyond(&self, beyond: Vec<CheckpointId>, candidates: &[SharedName]) -> Result<Collected> {
+        {
+            let mut references = self.inner.references();
+            beyond.iter().for_each(|id| references.forget(*id));
+        }
         // The manifests first: a checkpoint whose manifest exists has its files.
         self.delete_checkpoints(&beyond)?;
         self.inner.options.failpoints.reach(failpoints::DURING_COLLECT);
@@ -73,7 +100,7 @@ impl CheckpointStorage {
     }
 
     /// The state files there are. What is not named like ours is not ours.
-    fn shared_files(&self) -> Result<Vec<SharedName>> {
+    pub(super) fn shared_files(&self) -> Result<Vec<SharedName>> {
         let entries = self.inner.store.list(&self.inner.layout.shared())?;
         Ok(entries.iter().filter_map(|entry| SharedName::parse(entry)).collect())
     }

@@ -3,12 +3,11 @@
 use super::pending::{PlanSink, Progress};
 use super::{CheckpointStorage, PendingCheckpoint, names_of, record_of};
 use crate::decisions::fencing;
+use crate::decisions::references::Names;
 use crate::failpoints;
-use crate::layout::SharedName;
 use crate::manifest::{Manifest, Stats};
 use crate::store::{Creation, Incoming, Staged};
-use headpond_state::{Context, Error, Result};
-use std::collections::HashSet;
+use headpond_state::{CheckpointId, Context, Error, Result};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -35,17 +34,17 @@ impl CheckpointStorage {
         self.settle()?;
         let mut progress = plan.seal()?;
         let names = names_of(&manifest);
-        let prepared = self.check_named(&names, &progress).and_then(|()| self.check_owner());
+        let prepared = self.check_named(&names, &progress).and_then(|()| self.check_owner(plan.id));
         // What a subtask stored and the job did not take over is nobody's.
         let (wanted, unwanted): (Vec<_>, Vec<_>) = std::mem::take(&mut progress.staged)
             .into_iter()
-            .partition(|(name, _)| prepared.is_ok() && names.contains(name));
+            .partition(|(name, _)| prepared.is_ok() && names.contains_key(name));
         for (_, (_, staged)) in unwanted {
             self.inner.store.discard(staged);
         }
         prepared?;
         progress.staged = wanted.into_iter().collect();
-        progress.reused.retain(|name, _| names.contains(name));
+        progress.reused.retain(|name, _| names.contains_key(name));
 
         manifest.job.clone_from(&self.inner.job);
         manifest.attempt = plan.attempt.clone();
@@ -71,22 +70,31 @@ impl CheckpointStorage {
         self.create_manifest(plan, staged)?;
         self.inner.options.failpoints.reach(failpoints::AFTER_MANIFEST);
         self.inner.references().commit(plan.id, record_of(&manifest), names);
+        self.as_owner(|owned| owned.given_up.clear())?;
         Ok(manifest)
     }
 
     /// Every named file is this plan's own or reused.
-    fn check_named(&self, names: &HashSet<SharedName>, progress: &Progress) -> Result<()> {
+    fn check_named(&self, names: &Names, progress: &Progress) -> Result<()> {
         let stranger =
-            names.iter().find(|name| !progress.staged.contains_key(name) && !progress.reused.contains_key(name));
+            names.keys().find(|name| !progress.staged.contains_key(name) && !progress.reused.contains_key(name));
         stranger.map_or(Ok(()), |name| {
             Err(Error::internal("a state handle names a file that this checkpoint neither stored nor reused")
                 .with(Context::Path, self.inner.layout.shared_file(name)))
         })
     }
 
-    fn check_owner(&self) -> Result<()> {
+    fn check_owner(&self, id: CheckpointId) -> Result<()> {
         let existing = self.existing()?;
-        self.as_owner(|owned| fencing::check_no_stranger(&existing, &owned.known))?
+        let given_up = self
+            .as_owner(|owned| fencing::check_no_stranger(&existing, &owned.known).map(|()| owned.given_up.clone()))??;
+        // Under a number that came to nothing here there may be a checkpoint that no listing has shown.
+        for other in given_up.into_iter().filter(|other| *other != id) {
+            if self.exists(other)? {
+                return Err(fencing::fenced(other));
+            }
+        }
+        Ok(())
     }
 
     /// Stages the manifest and sees to it that the files have their names; all bytes of both are durable then.

@@ -9,6 +9,7 @@ use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, Opened, Stores};
 use crate::verify::Verifier;
 use headpond_state::{CheckpointId, Context, Error, ErrorKind, Result};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -39,7 +40,10 @@ impl CheckpointStorage {
     /// As the store's.
     pub fn list(&self) -> Result<Vec<CheckpointSummary>> {
         let mut summaries = Vec::new();
-        for id in self.existing()? {
+        // A listing may be older than what this attempt knows.
+        let known = self.inner.owned().as_ref().map_or_else(BTreeSet::new, |owned| owned.known.clone());
+        let ids: BTreeSet<CheckpointId> = self.existing()?.into_iter().chain(known).collect();
+        for id in ids {
             if let Some(manifest) = self.read_manifest(id).transpose() {
                 summaries.push(CheckpointSummary { id, location: self.locate(id), manifest });
             }

@@ -13,14 +13,15 @@ mod commit;
 mod inspect;
 mod ownership;
 mod pending;
+mod prune;
 mod source;
 
-pub use collect::Collected;
+pub use collect::{Collected, Hold};
 pub use inspect::{CheckpointSummary, Found, Recovered, find_checkpoints, open_checkpoint};
 pub use pending::PendingCheckpoint;
 
 use crate::decisions::Record;
-use crate::decisions::references::References;
+use crate::decisions::references::{Names, References, Retained};
 use crate::failpoints::Failpoints;
 use crate::layout::{JobLayout, SharedName};
 use crate::location::Location;
@@ -28,7 +29,6 @@ use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, LocalStores, Stores};
 use headpond_state::{CheckpointId, CheckpointSource, Result};
 use ownership::Owned;
-use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -103,9 +103,19 @@ impl CheckpointStorage {
         &self.inner.job
     }
 
-    /// Where a checkpoint is, for messages.
+    /// Where the job's checkpoints are.
+    pub fn location(&self) -> String {
+        self.inner.store.locate(self.inner.layout.directory())
+    }
+
+    /// Where a checkpoint is.
     pub fn locate(&self, id: CheckpointId) -> String {
         self.inner.store.locate(&self.inner.layout.checkpoint(id))
+    }
+
+    /// What the checkpoints of this job take that its owner keeps, those with an unreadable manifest not counted.
+    pub fn retained(&self) -> Retained {
+        self.inner.references().retained()
     }
 
     /// Where the files of this job's checkpoints come from, each checked as it is read.
@@ -148,6 +158,6 @@ fn record_of(manifest: &Manifest) -> Record {
     Record { attempt: manifest.attempt.clone(), base: manifest.base }
 }
 
-fn names_of(manifest: &Manifest) -> HashSet<SharedName> {
-    manifest.files().map(SharedName::of).collect()
+fn names_of(manifest: &Manifest) -> Names {
+    manifest.files().map(|file| (SharedName::of(file), file.length)).collect()
 }

@@ -14,6 +14,8 @@ pub(super) struct Owned {
     pub(super) attempt: AttemptId,
     /// Checkpoints found when the job was taken over, and this attempt's own.
     pub(super) known: BTreeSet<CheckpointId>,
+    /// Numbers that this attempt has begun since its last commit, and not committed.
+    pub(super) given_up: BTreeSet<CheckpointId>,
     /// The checkpoint of which nobody knows whether it was committed, if there is one.
     pub(super) uncertain: Option<CheckpointId>,
     pub(super) lock: Arc<dyn Ownership>,
@@ -54,7 +56,13 @@ impl CheckpointStorage {
                 }
             }
         }
-        *owned = Some(Owned { attempt: attempt.clone(), known, uncertain: None, lock: Arc::from(lock) });
+        *owned = Some(Owned {
+            attempt: attempt.clone(),
+            known,
+            given_up: BTreeSet::new(),
+            uncertain: None,
+            lock: Arc::from(lock),
+        });
         Ok(())
     }
 
@@ -66,11 +74,17 @@ impl CheckpointStorage {
 
     /// A number for the next checkpoint, beyond every existing one, unfinished and damaged ones included.
     ///
+    /// The owner counts on from what it knows, whatever has come since: whoever does not know of a checkpoint, because a listing did
+    /// not show it or because it is another attempt's, meets it under its own number.
+    ///
     /// # Errors
     /// As the store's.
     pub fn next_id(&self) -> Result<CheckpointId> {
-        let known = self.inner.owned().as_ref().map_or_else(BTreeSet::new, |owned| owned.known.clone());
-        next_id(self.existing()?.into_iter().chain(known))
+        let known = self.inner.owned().as_ref().map(|owned| owned.known.clone());
+        match known {
+            Some(known) => next_id(known),
+            None => next_id(self.existing()?),
+        }
     }
 
     /// What tells whether this attempt still owns the job.

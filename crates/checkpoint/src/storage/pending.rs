@@ -77,7 +77,10 @@ impl CheckpointStorage {
         incremental: bool,
     ) -> Result<PendingCheckpoint> {
         self.own(attempt)?;
-        let existed = self.as_owner(|owned| !owned.known.insert(id))?;
+        let existed = self.as_owner(|owned| {
+            owned.given_up.insert(id);
+            !owned.known.insert(id)
+        })?;
         let mut references = self.inner.references();
         if existed && references.in_flight(id) {
             return Err(Error::invalid("this checkpoint has been begun already").with(Context::Checkpoint, id));

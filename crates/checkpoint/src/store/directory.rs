@@ -196,6 +196,10 @@ impl CheckpointStore for DirectoryStore {
         }
     }
 
+    fn has_locks(&self) -> bool {
+        true
+    }
+
     fn readers(&self) -> usize {
         thread::available_parallelism().map_or(1, usize::from).min(READERS_MAX)
     }

@@ -83,6 +83,9 @@ pub trait CheckpointStore: Debug + Send + Sync {
     /// Deletes an empty directory; one that is not empty stays. Stores without directories do nothing.
     fn remove_directory(&self, directory: &str) -> Result<()>;
 
+    /// Whether [`acquire`](Self::acquire) waits for a living owner and refuses, or takes ownership away.
+    fn has_locks(&self) -> bool;
+
     /// Makes `owner` the one owner of what `key` guards until the result is dropped or the process dies.
     ///
     /// A store with locks waits up to `patience` for the owner before it, and refuses while that one lives. A store without

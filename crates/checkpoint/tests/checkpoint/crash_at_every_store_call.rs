@@ -22,6 +22,11 @@ fn the_job_survives_a_crash_of_every_second_attempt_as_well() {
 }
 
 #[test]
+fn a_savepoint_is_whole_or_not_there_and_its_checkpoint_stays() {
+    crash::of_a_savepoint(&place, 1);
+}
+
+#[test]
 fn a_checkpoint_of_which_nobody_knows_whether_it_was_committed_is_complete_until_the_next_withdraws_it() {
     let dir = scratch();
     let store = Arc::new(Mortal::new(Arc::new(DirectoryStore::new(dir.path())), u32::MAX, Crash::After));

@@ -6,6 +6,7 @@ mod collection;
 mod commit_and_restore;
 mod conformance;
 mod crash_at_every_store_call;
+mod failures;
 mod locations_and_names;
 mod manifest_bytes;
 mod one_owner;

@@ -111,7 +111,8 @@ pub(crate) fn check_format(handle: &KeyedStateHandle) -> Result<()> {
     if handle.format != FORMAT {
         let message = format!("only the backend '{}' reads the state it has written", handle.format);
         return Err(Error::incompatible(message).hint(format!(
-            "go on with the backend that wrote it: SET 'state.backend.type' = '{}'; or start anew with --restore none",
+            "go on with the backend that wrote it: SET 'state.backend.type' = '{}'; or make a savepoint, which every backend \
+             restores: headpond savepoint export CHECKPOINT DIR, then --restore DIR/NAME; or start anew with --restore none",
             handle.format
         )));
     }
