@@ -24,6 +24,11 @@ pub(crate) enum Command {
     /// Look into checkpoints.
     #[command(subcommand)]
     Checkpoint(CheckpointCommand),
+    /// Make savepoints: copies of checkpoints that stand by themselves, which any backend restores at any parallelism.
+    #[command(subcommand)]
+    Savepoint(SavepointCommand),
+    /// List the jobs that run on this machine.
+    Jobs(JobsArguments),
 }
 
 #[derive(Debug, Args)]
@@ -85,6 +90,73 @@ pub(crate) enum CheckpointCommand {
     Show(CheckpointPath),
     /// Check that every file of every checkpoint is what was written. Exit code 5 if one is not.
     Verify(CheckpointPath),
+    /// Delete what no restart needs, of a job that does not run: checkpoints beyond those to keep, and files that none of the
+    /// others names.
+    Prune(PruneArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PruneArguments {
+    /// A job's directory, or a checkpoint directory for all jobs in it: a path, or the URL of a store.
+    #[arg(value_name = "DIR")]
+    pub(crate) location: String,
+    /// How many checkpoints are kept of each job: the newest ones. By default all.
+    #[arg(long, value_name = "N")]
+    pub(crate) keep: Option<usize>,
+    /// Also on a store that cannot tell whether the job runs, such as S3. If it does, it stops.
+    #[arg(long)]
+    pub(crate) take_over: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SavepointCommand {
+    /// Let a running job take a checkpoint, and copy it to a savepoint. The job goes on meanwhile.
+    Create(SavepointCreate),
+    /// Copy a checkpoint to a savepoint.
+    Export(SavepointExport),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SavepointCreate {
+    /// The job's name, or the number of its process; `headpond jobs` lists both.
+    pub(crate) job: String,
+    #[command(flatten)]
+    pub(crate) target: SavepointTarget,
+    /// Stop the job at that checkpoint.
+    #[arg(long)]
+    pub(crate) stop: bool,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SavepointExport {
+    /// The checkpoint `<checkpoint dir>/<job>/chk-<n>`, or a job's directory for its newest: a path, or the URL of a store.
+    #[arg(value_name = "CHECKPOINT")]
+    pub(crate) checkpoint: String,
+    #[command(flatten)]
+    pub(crate) target: SavepointTarget,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SavepointTarget {
+    /// The directory of savepoints, a path or the URL of a store; without it the option 'execution.checkpointing.savepoint-dir'.
+    #[arg(value_name = "DIR")]
+    pub(crate) directory: Option<String>,
+    /// The savepoint's name in that directory, instead of one made of job, checkpoint and a random part.
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct JobsArguments {
+    /// A JSON object per job instead of a table.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,9 @@ use std::sync::Arc;
 /// What the keys of the options of RocksDB begin with.
 const ROCKSDB_PREFIX: &str = "state.backend.rocksdb.";
 
+/// What reading a checkpoint takes: whoever reads goes through everything once.
+const READING_MEMORY_BYTES: usize = 32 << 20;
+
 /// The state backend of a run.
 #[derive(Debug)]
 pub(crate) enum Backend {
@@ -69,6 +72,14 @@ impl Backend {
             Backend::RocksDb(_, local) => local.first().to_owned(),
         }
     }
+}
+
+/// What reads state of any format that a checkpoint may have, with little memory.
+pub(crate) fn reading_backend(config: &Config) -> EmbeddedRocksDbStateBackend {
+    let mut options = rocksdb_options(config);
+    options.memory_budget = READING_MEMORY_BYTES;
+    options.block_cache_size = None;
+    EmbeddedRocksDbStateBackend::with_options(options)
 }
 
 /// Settings of RocksDB that are set although another backend holds the state.

@@ -1,8 +1,8 @@
 //! `headpond checkpoint`: what checkpoints there are, what is in them, and whether they are sound.
 
-use crate::arguments::CheckpointCommand;
+use crate::arguments::{CheckpointCommand, PruneArguments};
 use crate::console;
-use crate::format::{Bytes, Count, time};
+use crate::format::{self, Bytes, Count, time};
 use crate::settings;
 use crate::stores::stores;
 use headpond_checkpoint::show::Show;
@@ -18,13 +18,34 @@ use std::fmt::Write;
 /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when one is damaged that was to be verified or shown, and as the settings' and
 /// the store's.
 pub(crate) fn execute(command: &CheckpointCommand) -> Result<()> {
-    let (CheckpointCommand::List(path) | CheckpointCommand::Show(path) | CheckpointCommand::Verify(path)) = command;
-    let stores = stores(&settings::load(&path.settings)?, Failpoints::default());
+    let stores_of = |arguments| Ok::<_, Error>(stores(&settings::load(arguments)?, Failpoints::default()));
     match command {
-        CheckpointCommand::List(_) => list(&stores, &path.location),
-        CheckpointCommand::Show(_) => show(&stores, &path.location),
-        CheckpointCommand::Verify(_) => check(&stores, &path.location),
+        CheckpointCommand::List(path) => list(&stores_of(&path.settings)?, &path.location),
+        CheckpointCommand::Show(path) => show(&stores_of(&path.settings)?, &path.location),
+        CheckpointCommand::Verify(path) => check(&stores_of(&path.settings)?, &path.location),
+        CheckpointCommand::Prune(arguments) => prune(&stores_of(&arguments.settings)?, arguments),
     }
+}
+
+/// Deletes what no restart needs.
+fn prune(stores: &dyn Stores, arguments: &PruneArguments) -> Result<()> {
+    let found = find_checkpoints(stores, &arguments.location)?;
+    if found.only.is_some() || found.jobs.is_empty() {
+        return Err(Error::invalid("there is no job's directory at this path")
+            .with(Context::Path, &arguments.location)
+            .hint("give a job's directory, or a checkpoint directory for all jobs in it"));
+    }
+    for storage in &found.jobs {
+        let pruned = storage.prune(arguments.keep, arguments.take_over)?;
+        let (checkpoints, files) = (pruned.checkpoints.len() as u64, pruned.files);
+        console::data(&format!(
+            "{}: {} checkpoints and {} files deleted\n",
+            storage.job(),
+            Count(checkpoints),
+            Count(files)
+        ))?;
+    }
+    Ok(())
 }
 
 const COLUMNS: [&str; 9] =
@@ -45,14 +66,7 @@ fn list(stores: &dyn Stores, location: &str) -> Result<()> {
             }
         }
     }
-    let mut text = String::new();
-    let widths: [usize; COLUMNS.len()] =
-        std::array::from_fn(|column| table.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    for row in table {
-        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        let _ = writeln!(text, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-    }
-    console::data(&(text + &notes))
+    console::data(&(format::table(&table) + &notes))
 }
 
 fn row(job: &str, manifest: &Manifest) -> [String; COLUMNS.len()] {

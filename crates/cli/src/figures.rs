@@ -89,6 +89,9 @@ impl Figures {
             "checkpoints": {
                 "completed": self.checkpoints.completed,
                 "failed": self.checkpoints.failed,
+                "failing": self.checkpoints.failing,
+                "retained_bytes": self.checkpoints.retained.bytes,
+                "retained_files": self.checkpoints.retained.files,
                 "uploaded_bytes": self.checkpoints.uploaded_bytes,
                 "sync_max_ms": milliseconds(self.checkpoints.sync_max),
                 "sync_total_ms": milliseconds(self.checkpoints.sync_total),
@@ -114,7 +117,10 @@ fn last_to_json(last: &CompletedCheckpoint) -> Value {
         "age_s": last.at.elapsed().as_secs_f64(),
         "duration_ms": milliseconds(last.duration),
         "uploaded_bytes": last.uploaded_bytes,
+        "reused_bytes": last.reused_bytes,
         "state_bytes": last.state_bytes,
+        "requests": last.requests,
+        "sync_ms": milliseconds(last.sync),
     })
 }
 
@@ -135,6 +141,9 @@ impl fmt::Display for Figures {
         if let Some(last) = &self.checkpoints.last {
             let (age, size) = (Span(last.at.elapsed()), Bytes(last.state_bytes));
             write!(f, " | checkpoint {}, {age} ago, {size}", last.id)?;
+        }
+        if self.checkpoints.failing.is_some() {
+            f.write_str(" | checkpoints fail")?;
         }
         Ok(())
     }

@@ -20,6 +20,19 @@ impl fmt::Display for Count {
     }
 }
 
+/// Rows of cells as lines, each column as wide as its widest cell.
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let widths: [usize; N] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let mut text = String::new();
+    for row in rows {
+        let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
 /// A number of bytes: `17 B`, `1.5 MiB`.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bytes(pub(crate) u64);

@@ -4,17 +4,19 @@
 //! terminal: data goes to stdout, everything else to stderr. `docs/reference/cli.md` describes what a user sees.
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
-//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`]), [`checkpoints`],
-//! [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
+//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`jobs`],
+//! [`savepoints`], [`checkpoints`], [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
 
 mod arguments;
 mod backend;
 mod checkpoints;
 mod console;
+mod control;
 mod explain;
 mod failpoint;
 mod figures;
 mod format;
+mod jobs;
 mod local_state;
 mod logging;
 mod memory;
@@ -22,6 +24,7 @@ mod process;
 mod progress;
 mod report;
 mod run;
+mod savepoints;
 mod script;
 mod settings;
 mod signals;
@@ -41,6 +44,8 @@ fn main() -> ExitCode {
         Command::Run(run) => run::run(run),
         Command::Explain(explain) => explain::explain(explain),
         Command::Checkpoint(command) => checkpoints::execute(command),
+        Command::Savepoint(command) => savepoints::execute(command),
+        Command::Jobs(arguments) => jobs::list(arguments),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,9 @@
 //! The stores of checkpoints: the one place that knows concrete ones.
 
-use headpond_checkpoint::Failpoints;
+use headpond_checkpoint::{Failpoints, Location};
 use headpond_config::{Config, options};
 use headpond_object_store::{ObjectStoreOptions, ObjectStores, S3Options, Secret};
+use headpond_state::Result;
 use std::path::PathBuf;
 
 /// Where large state waits for its upload when nobody says: below the current directory, as all local state.
@@ -29,4 +30,15 @@ pub(crate) fn stores(config: &Config, failpoints: Failpoints) -> ObjectStores {
         ),
     };
     ObjectStores::new(options).with_failpoints(failpoints)
+}
+
+/// The place that an option or an argument names. Settings have made a path of a `file:` URI.
+///
+/// # Errors
+/// As [`Location::parse`].
+pub(crate) fn location_of(text: &str) -> Result<Location> {
+    match text.contains("://") || text.starts_with("file:") {
+        true => Location::parse(text),
+        false => Ok(Location::Local(text.into())),
+    }
 }

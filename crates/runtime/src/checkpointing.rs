@@ -26,8 +26,9 @@ pub struct Checkpointing {
     pub min_pause: Duration,
     /// The time after which a checkpoint has failed.
     pub timeout: Duration,
-    /// The consecutive failures that the job survives.
-    pub tolerable_failures: u32,
+    /// The consecutive failures that the job survives; `None`: any number. A checkpoint of another attempt ends the job in any
+    /// case.
+    pub tolerable_failures: Option<u32>,
     /// How many checkpoints are kept.
     pub retained: usize,
     /// Whether files of the last checkpoint are reused.
@@ -39,14 +40,14 @@ pub struct Checkpointing {
 }
 
 impl Checkpointing {
-    /// Flink's defaults, with a cut every 10 s.
+    /// Flink's defaults, with a cut every 10 s; but a job outlives its checkpoints' failures.
     pub fn new(storage: CheckpointStorage) -> Self {
         Checkpointing {
             storage,
             interval: Some(Duration::from_secs(10)),
             min_pause: Duration::ZERO,
             timeout: Duration::from_secs(600),
-            tolerable_failures: 0,
+            tolerable_failures: None,
             retained: 2,
             incremental: true,
             compact: false,
@@ -69,7 +70,7 @@ pub(crate) type Parts = BTreeMap<(usize, usize), String>;
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// The checkpoint is durable (if it was to be) and its output published.
-    Committed,
+    Committed(CheckpointId),
     /// The checkpoint does not exist; the job may go on if the failure is tolerable.
     Failed(Error),
     /// The checkpoint exists but its output could not be published: only a restart can repeat that.
@@ -107,7 +108,6 @@ impl Committer {
     /// Gives the pending checkpoint up.
     pub(crate) fn abort(&mut self, cut: Cut) {
         self.plan.io.close_checkpoint(CheckpointId(cut.checkpoint));
-        self.plan.shared.metrics.checkpoint_failed();
         if let (Some(pending), Some(checkpointing)) = (self.pending.take(), &self.plan.options.checkpointing) {
             pending.cancel();
             let storage = checkpointing.storage.clone();
@@ -145,31 +145,38 @@ fn commit(
     if let (Some(pending), Some(checkpointing)) = (pending, &plan.options.checkpointing) {
         match checkpointing.storage.commit(pending, manifest) {
             Ok(manifest) => {
-                plan.shared.metrics.checkpoint_completed(CompletedCheckpoint {
-                    id,
-                    at: Instant::now(),
-                    duration: begun.elapsed(),
-                    uploaded_bytes: manifest.stats.uploaded_bytes,
-                    state_bytes: manifest.state_bytes(),
-                });
+                plan.shared.metrics.checkpoint_completed(completed(id, begun, &manifest));
                 *lock(base) = Some(manifest);
             }
-            Err(error) => {
-                plan.shared.metrics.checkpoint_failed();
-                return Outcome::Failed(error);
-            }
+            Err(error) => return Outcome::Failed(error),
         }
     }
     if let Err(error) = publish(plan, id, &sinks) {
         return Outcome::Unpublished(error);
     }
-    if let Some(checkpointing) = &plan.options.checkpointing
-        && let Err(error) = checkpointing.storage.collect(checkpointing.retained)
-    {
-        // The job can go on: the next collection tries again.
-        tracing::warn!(%error, "old checkpoints could not be deleted");
+    if let Some(checkpointing) = &plan.options.checkpointing {
+        if let Err(error) = checkpointing.storage.collect(checkpointing.retained) {
+            // The job can go on: the next collection tries again.
+            tracing::warn!(%error, "old checkpoints could not be deleted");
+        }
+        plan.shared.metrics.checkpoints_retained(checkpointing.storage.retained());
+        tracing::info!(checkpoint = id.0, last = ?plan.shared.metrics.checkpoints().last, "a checkpoint is complete");
     }
-    Outcome::Committed
+    Outcome::Committed(id)
+}
+
+fn completed(id: CheckpointId, begun: Instant, manifest: &Manifest) -> CompletedCheckpoint {
+    let stats = &manifest.stats;
+    CompletedCheckpoint {
+        id,
+        at: Instant::now(),
+        duration: begun.elapsed(),
+        uploaded_bytes: stats.uploaded_bytes,
+        reused_bytes: stats.reused_bytes,
+        state_bytes: manifest.state_bytes(),
+        requests: stats.requests,
+        sync: Duration::from_millis(stats.sync_ms),
+    }
 }
 
 fn publish(plan: &Plan, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {

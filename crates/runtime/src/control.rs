@@ -85,19 +85,7 @@ pub(crate) fn parse_part<T: DeserializeOwned>(json: &str) -> Result<T, Error> {
 
 /// The error that a [`ReportBody::Failed`] stands for.
 pub(crate) fn failure(checkpoint: u64, kind: u8, message: &str) -> Error {
-    let kind = [
-        ErrorKind::Unavailable,
-        ErrorKind::Invalid,
-        ErrorKind::Unsupported,
-        ErrorKind::Incompatible,
-        ErrorKind::Corrupt,
-        ErrorKind::ResourceExhausted,
-        ErrorKind::Fenced,
-        ErrorKind::Closed,
-    ]
-    .into_iter()
-    .find(|known| known.exit_code() == kind)
-    .unwrap_or(ErrorKind::Internal);
+    let kind = ErrorKind::of_exit_code(kind).unwrap_or(ErrorKind::Internal);
     let (message, hint) = match message.split_once('\n') {
         Some((message, hint)) => (message, Some(hint)),
         None => (message, None),

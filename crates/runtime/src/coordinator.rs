@@ -11,6 +11,10 @@ use std::time::{Duration, Instant};
 /// The longest the coordinator sleeps because of a processing time, in milliseconds: the machine's clock may be set meanwhile.
 const LONGEST_WAIT_MS: i64 = 60_000;
 
+/// The pause after a failed checkpoint; doubled with each further one that fails, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
 /// How the coordinator paces a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pace {
@@ -40,6 +44,17 @@ pub(crate) struct PendingParts {
     committing: bool,
 }
 
+/// What somebody outside wants of the job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// Nothing: the job runs.
+    None,
+    /// A checkpoint, now.
+    Checkpoint,
+    /// A last checkpoint, and the end.
+    Stop,
+}
+
 /// What a report led to.
 #[derive(Debug)]
 pub(crate) enum Step {
@@ -65,6 +80,10 @@ pub(crate) struct Coordinator {
     paced_at: Option<Instant>,
     next_checkpoint: u64,
     checkpoint_due: Option<Instant>,
+    /// Checkpoints that failed since the last one that did not.
+    failures: u32,
+    /// After a failure, when the next checkpoint may begin.
+    paused_until: Option<Instant>,
     pending: Option<PendingParts>,
     completed: Vec<u64>,
     aborted: Vec<u64>,
@@ -97,12 +116,19 @@ impl Coordinator {
             paced_at: None,
             next_checkpoint,
             checkpoint_due: pace.checkpoint_interval.filter(|_| pace.persist).map(|interval| now + interval),
+            failures: 0,
+            paused_until: None,
             pending: None,
             completed: Vec::new(),
             aborted: Vec::new(),
             last_cut_sent: false,
             over: false,
         }
+    }
+
+    /// How many checkpoints have failed since the last one that did not.
+    pub(crate) fn failures(&self) -> u32 {
+        self.failures
     }
 
     /// Whether the job has nothing more to do: its last cut is decided.
@@ -113,6 +139,11 @@ impl Coordinator {
     /// Whether the pending checkpoint is the end of all input.
     pub(crate) fn pending_end_of_input(&self) -> bool {
         self.pending.as_ref().is_some_and(|pending| pending.cut.end_of_input)
+    }
+
+    /// How long no checkpoint begins, after one has failed.
+    pub(crate) fn pause(&self, now: Instant) -> Duration {
+        self.paused_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
     }
 
     /// The tick the next control message will open.
@@ -201,22 +232,30 @@ impl Coordinator {
             // The end is tried again with the next checkpoint.
             self.last_cut_sent = false;
         }
+        self.failures = if durable { 0 } else { self.failures.saturating_add(1) };
+        // A store that is down is not asked again at once.
+        self.paused_until = (!durable).then(|| {
+            let doubled = FIRST_PAUSE.saturating_mul(1 << (self.failures - 1).min(16));
+            now + doubled.min(LONGEST_PAUSE)
+        });
         if let Some(interval) = self.pace.checkpoint_interval.filter(|_| self.pace.persist) {
-            self.checkpoint_due = Some((pending.begun + interval).max(now + self.pace.checkpoint_min_pause));
+            let due = (pending.begun + interval).max(now + self.pace.checkpoint_min_pause);
+            self.checkpoint_due = Some(self.paused_until.map_or(due, |until| until.max(due)));
         }
     }
 
     /// The next control message, if there is a reason for one.
-    pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, stopping: bool) -> Option<Control> {
+    pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, wish: Wish) -> Option<Control> {
+        let (stopping, asked) = (wish == Wish::Stop, wish == Wish::Checkpoint);
         if self.over || self.last_cut_sent || self.next_tick - self.oldest_unfinished >= self.pace.ticks_in_flight {
             return None;
         }
         let ended = self.sources.values().all(|source| source.ended);
-        let may_cut = self.pending.is_none();
+        let may_cut = self.pending.is_none() && self.paused_until.is_none_or(|until| now >= until);
         let cut = if may_cut && (ended || stopping) {
             self.last_cut_sent = true;
             Some(Cut { checkpoint: self.next_checkpoint, persist: self.pace.persist, end_of_input: ended, last: true })
-        } else if may_cut && self.checkpoint_due.is_some_and(|due| now >= due) {
+        } else if may_cut && (self.checkpoint_due.is_some_and(|due| now >= due) || asked && self.pace.persist) {
             Some(Cut { checkpoint: self.next_checkpoint, persist: true, end_of_input: false, last: false })
         } else {
             None
@@ -264,6 +303,8 @@ impl Coordinator {
             return None;
         }
         let due = self.checkpoint_due.filter(|_| self.pending.is_none() && !self.last_cut_sent);
+        // The last cut and one that was asked for wait for nothing else.
+        let paused = self.paused_until.filter(|_| self.pending.is_none());
         let timeout = self.pending.as_ref().filter(|pending| !pending.committing);
         let timeout = timeout.map(|pending| pending.begun + self.pace.checkpoint_timeout);
         let paced = self.paced_at.map_or(now, |at| at + self.pace.tick_interval);
@@ -273,7 +314,7 @@ impl Coordinator {
             paced.max(now + Duration::from_millis(wait_ms.unsigned_abs()))
         });
         // A time that has passed waits for something else (a tick to finish), which wakes the coordinator anyway.
-        [due, timeout, reads, wakes].into_iter().flatten().filter(|at| *at > now).min()
+        [due, paused, timeout, reads, wakes].into_iter().flatten().filter(|at| *at > now).min()
     }
 }
 

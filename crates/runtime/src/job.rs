@@ -195,6 +195,7 @@ impl Job {
         };
         plan.io.finish();
         drop(plan);
+        control.close();
         if let Some(Err(panic)) = ended.into_iter().find(Result::is_err) {
             shared.fail(Error::internal(format!("a worker ended abnormally: {panic}")));
         }

@@ -31,4 +31,4 @@ pub use job::{Ending, Job, JobOptions, Restore};
 pub use key::{KeyedBatch, Keys};
 pub use metrics::JobMetrics;
 pub use output::Output;
-pub use shared::JobControl;
+pub use shared::{HeldCheckpoint, JobControl};

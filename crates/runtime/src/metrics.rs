@@ -1,7 +1,8 @@
 //! What people look at while a job runs, and what its summary says.
 
 use crate::shared::lock;
-use headpond_state::{CheckpointId, OperatorId, StateUsage};
+use headpond_checkpoint::decisions::references::Retained;
+use headpond_state::{CheckpointId, Error, OperatorId, StateUsage};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -36,8 +37,12 @@ pub struct CheckpointFigures {
     pub completed: u64,
     /// Checkpoints that came to nothing.
     pub failed: u64,
+    /// Why the last one came to nothing; `None` when none has failed since the last durable one.
+    pub failing: Option<String>,
     /// The last durable one.
     pub last: Option<CompletedCheckpoint>,
+    /// What the checkpoints take that are kept.
+    pub retained: Retained,
     /// Bytes uploaded by all completed ones.
     pub uploaded_bytes: u64,
     /// The longest synchronous phase of any operator.
@@ -57,8 +62,14 @@ pub struct CompletedCheckpoint {
     pub duration: Duration,
     /// Bytes uploaded.
     pub uploaded_bytes: u64,
+    /// Bytes of files that the checkpoint before it had uploaded.
+    pub reused_bytes: u64,
     /// Bytes of the state it holds, reused files included.
     pub state_bytes: u64,
+    /// Calls to the store.
+    pub requests: u64,
+    /// The longest synchronous part of a worker.
+    pub sync: Duration,
 }
 
 impl Default for JobMetrics {
@@ -157,10 +168,17 @@ impl JobMetrics {
         let mut checkpoints = lock(&self.checkpoints);
         checkpoints.completed += 1;
         checkpoints.uploaded_bytes += completed.uploaded_bytes;
+        checkpoints.failing = None;
         checkpoints.last = Some(completed);
     }
 
-    pub(crate) fn checkpoint_failed(&self) {
-        lock(&self.checkpoints).failed += 1;
+    pub(crate) fn checkpoints_retained(&self, retained: Retained) {
+        lock(&self.checkpoints).retained = retained;
+    }
+
+    pub(crate) fn checkpoint_failed(&self, error: &Error) {
+        let mut checkpoints = lock(&self.checkpoints);
+        checkpoints.failed += 1;
+        checkpoints.failing = Some(error.to_string());
     }
 }

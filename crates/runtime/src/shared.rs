@@ -1,7 +1,10 @@
 //! What the threads of one process share: the first failure, the wish to stop, and what people look at.
 
+use crate::coordinator::Wish;
 use crate::metrics::JobMetrics;
-use headpond_state::Error;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use headpond_checkpoint::storage::{CheckpointStorage, Hold};
+use headpond_state::{CheckpointId, Error, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -60,6 +63,7 @@ pub struct JobControl(Arc<ControlInner>);
 #[derive(Default)]
 struct ControlInner {
     stop: AtomicBool,
+    requests: Mutex<Vec<CheckpointRequest>>,
     waker: Mutex<Option<SyncActivator>>,
 }
 
@@ -78,10 +82,7 @@ impl JobControl {
     /// Asks the job to take a last checkpoint and stop.
     pub fn stop(&self) {
         self.0.stop.store(true, Ordering::Release);
-        if let Some(waker) = lock(&self.0.waker).as_ref() {
-            // A job that has already ended has no one to wake.
-            let _ = waker.activate();
-        }
+        self.wake();
     }
 
     /// Whether the job was asked to stop.
@@ -89,8 +90,74 @@ impl JobControl {
         self.0.stop.load(Ordering::Acquire)
     }
 
+    /// Asks the job to take a checkpoint now, or the next one it can; the answer comes when it is durable. Once the job has been
+    /// asked to stop, that is its last one. An answer that never comes (the channel is closed) means that the job has ended.
+    pub fn checkpoint(&self) -> Receiver<Result<HeldCheckpoint>> {
+        let (sender, answer) = bounded(1);
+        lock(&self.0.requests).push(CheckpointRequest { sender });
+        self.wake();
+        answer
+    }
+
+    /// What is wanted of the job.
+    pub(crate) fn wish(&self) -> Wish {
+        match (self.is_stopping(), lock(&self.0.requests).is_empty()) {
+            (true, _) => Wish::Stop,
+            (false, false) => Wish::Checkpoint,
+            (false, true) => Wish::None,
+        }
+    }
+
+    /// Takes those who wait for the checkpoint that begins now.
+    pub(crate) fn take_requests(&self) -> Vec<CheckpointRequest> {
+        std::mem::take(&mut *lock(&self.0.requests))
+    }
+
+    /// Nobody answers any more.
+    pub(crate) fn close(&self) {
+        self.take_requests();
+    }
+
+    fn wake(&self) {
+        if let Some(waker) = lock(&self.0.waker).as_ref() {
+            // A job that has already ended has no one to wake.
+            let _ = waker.activate();
+        }
+    }
+
     pub(crate) fn wake_by(&self, waker: SyncActivator) {
         *lock(&self.0.waker) = Some(waker);
+    }
+}
+
+/// A checkpoint that was asked for. It is kept, whatever the job's retention says, as long as this lives.
+#[derive(Debug)]
+pub struct HeldCheckpoint {
+    /// Its number.
+    pub id: CheckpointId,
+    /// Where it is.
+    pub location: String,
+    _hold: Hold,
+}
+
+/// Somebody waits for a checkpoint.
+#[derive(Debug)]
+pub(crate) struct CheckpointRequest {
+    sender: Sender<Result<HeldCheckpoint>>,
+}
+
+impl CheckpointRequest {
+    /// The checkpoint is there. Who does not wait any more does not hold it.
+    pub(crate) fn answer(self, id: CheckpointId, storage: Option<&CheckpointStorage>) {
+        if let Some(storage) = storage {
+            let held = HeldCheckpoint { id, location: storage.locate(id), _hold: storage.hold(id) };
+            let _ = self.sender.send(Ok(held));
+        }
+    }
+
+    pub(crate) fn fail(self, error: &Error) {
+        let failed = Error::new(error.kind(), "the checkpoint failed").because(error.to_string());
+        let _ = self.sender.send(Err(failed));
     }
 }
 

@@ -6,9 +6,11 @@ mod summary;
 
 use crate::arguments::RunArguments;
 use crate::backend::{Backend, settings_without_effect};
+use crate::control::{Endpoint, Served};
 use crate::figures::Figures;
 use crate::progress::{Progress, Style};
 use crate::{console, report, script, settings, signals};
+use headpond_checkpoint::CheckpointStorage;
 use headpond_runtime::{Job, JobControl, JobMetrics};
 use headpond_sql::PlannedJob;
 use headpond_state::{Error, Result};
@@ -60,7 +62,19 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
     let restored = job.restoration().map(|restored| restored.manifest.checkpoint);
     let metrics = Arc::new(JobMetrics::default());
     let progress = Progress::start(style, Arc::clone(&metrics), rows_before)?;
+    let endpoint = Endpoint::open(Served {
+        job: name,
+        checkpoints: checkpoints.as_ref().map(CheckpointStorage::location),
+        rows_before,
+        restored,
+        metrics: Arc::clone(&metrics),
+        control: control.clone(),
+    });
+    if let Err(error) = &endpoint {
+        report::warning(format_args!("{error}; `headpond savepoint create` will not find this job"));
+    }
     let ended = job.run(control, Arc::clone(&metrics));
+    drop(endpoint);
     drop(progress);
     let figures = Figures::of(&metrics, rows_before);
     match ended {

@@ -3,8 +3,8 @@
 use crate::backend::Backend;
 use crate::failpoint;
 use crate::report::config_error;
-use crate::stores::stores;
-use headpond_checkpoint::{CheckpointStorage, Failpoints, Location, StorageOptions};
+use crate::stores::{location_of, stores};
+use headpond_checkpoint::{CheckpointStorage, Failpoints, StorageOptions};
 use headpond_config::{Config, options};
 use headpond_runtime::{Checkpointing, JobOptions, Restore};
 use headpond_state::{MaxParallelism, Result};
@@ -38,21 +38,14 @@ pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Res
     Ok(job)
 }
 
-/// The place that an option names. Settings have made a path of a `file:` URI.
-fn location_of(text: &str) -> Result<Location> {
-    match text.contains("://") {
-        true => Location::parse(text),
-        false => Ok(Location::Local(text.into())),
-    }
-}
-
 fn checkpointing(config: &Config, storage: CheckpointStorage, failpoints: Failpoints) -> Checkpointing {
     let mut checkpointing = Checkpointing::new(storage);
     checkpointing.interval = Some(config.get(&options::CHECKPOINTING_INTERVAL));
     checkpointing.min_pause = config.get(&options::CHECKPOINTING_MIN_PAUSE);
     checkpointing.timeout = config.get(&options::CHECKPOINTING_TIMEOUT);
-    checkpointing.tolerable_failures =
-        u32::try_from(config.get(&options::CHECKPOINTING_TOLERABLE_FAILURES)).unwrap_or(u32::MAX);
+    checkpointing.tolerable_failures = config
+        .get(&options::CHECKPOINTING_TOLERABLE_FAILURES)
+        .map(|tolerable| u32::try_from(tolerable).unwrap_or(u32::MAX));
     checkpointing.retained = config.get(&options::CHECKPOINTING_NUM_RETAINED);
     checkpointing.incremental = config.get(&options::CHECKPOINTING_INCREMENTAL);
     checkpointing.compact = config.get(&options::ROCKSDB_COMPACT_ON_CHECKPOINT);

@@ -121,6 +121,8 @@ impl fmt::Display for Summary {
             let (completed, failed) = (Count(taken.completed), Count(taken.failed));
             let uploaded = Bytes(taken.uploaded_bytes);
             line("checkpoints", &format_args!("{completed} completed, {failed} failed, {uploaded} uploaded"))?;
+            let (bytes, files) = (Bytes(taken.retained.bytes), Count(taken.retained.files));
+            line("", &format_args!("{bytes} in {files} files are kept"))?;
             let (all, most) = (Span(taken.sync_total), Span(taken.sync_max));
             line("", &format_args!("workers were held up for {all} in all, {most} at most at once"))?;
         }

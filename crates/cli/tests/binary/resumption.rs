@@ -1,8 +1,7 @@
 //! Jobs that end, stop, crash, and go on.
 
-use crate::support::{LAST_CHECKPOINT, Place, Ran, TOTALS, ran, slow_job, totals};
-use std::io::{BufRead, BufReader, Read};
-use std::process::{Child, Command};
+use crate::running::{counts, stop};
+use crate::support::{LAST_CHECKPOINT, Place, TOTALS, ran, slow_job, totals};
 
 #[test]
 fn a_finished_job_says_so_and_how_to_run_it_anew() {
@@ -83,42 +82,4 @@ fn what_a_checkpoint_has_fixed_is_said_or_refused() {
     place.run(rocksdb).exits_with(4).says("/counts'").says("elsewhere").says("set 'path' back");
     place.write("job.sql", &slow_job("BIGINT").replace("'splits' = '1'", "'splits' = '2'"));
     place.run(rocksdb).exits_with(4).says("in other splits").says("--restore none");
-}
-
-/// Starts a job, asks it to stop once it has begun, and waits for its end.
-fn stop(place: &Place, arguments: &str) -> Ran {
-    let mut child = place.start(&mut place.command(&format!("{arguments} --progress json -D pipeline.name=job")));
-    let mut stderr = BufReader::new(child.stderr.take().expect("standard error is a pipe"));
-    let mut err = String::new();
-    while !err.contains("\"event\":\"progress\"") {
-        let read = stderr.read_line(&mut err).expect("standard error is text");
-        assert!(read > 0, "the job ended before it was stopped:\n{err}");
-    }
-    terminate(&child);
-    stderr.read_to_string(&mut err).expect("standard error is text");
-    let mut ran = ran(child.wait_with_output().expect("the binary ends"));
-    // The same words as in the other styles.
-    ran.err = err
-        .replace("\"event\":\"resumed\"", "resumed from checkpoint")
-        .replace("\"event\":\"ended\"", "stopped after checkpoint")
-        .replace("\"rows\":0,", "at row 0 ");
-    ran
-}
-
-fn terminate(child: &Child) {
-    let sent = Command::new("kill").arg(child.id().to_string()).status().expect("there is a `kill`");
-    assert!(sent.success());
-}
-
-/// The counts in the sink's current files.
-fn counts(place: &Place) -> Vec<u64> {
-    let files = std::fs::read_dir(place.path("counts")).expect("the sink has made its directory").flatten();
-    let current = files.filter(|file| file.file_name().to_string_lossy().starts_with("current-"));
-    let texts: Vec<String> =
-        current.map(|file| std::fs::read_to_string(file.path()).expect("a readable file")).collect();
-    let count = |line: &str| -> u64 {
-        let row: serde_json::Value = serde_json::from_str(line).expect("a JSON line");
-        row["n"].as_u64().expect("a count")
-    };
-    texts.iter().flat_map(|text| text.lines()).map(count).collect()
 }

@@ -17,6 +17,13 @@ options! {
          of a store: `s3://bucket/path`, see [Object stores](../operations/object-stores.md). Several jobs may share it.",
     )
     .aliases(&[Alias::new("state.checkpoints.dir"), Alias::new("spark.sql.streaming.checkpointLocation")]);
+    /// Where savepoints go.
+    SAVEPOINT_DIR: Option<Location> = ConfigOption::unset(
+        "execution.checkpointing.savepoint-dir",
+        "to be given with the command",
+        "Where `headpond savepoint` puts savepoints when the command does not say: a directory or the URL of a store.",
+    )
+    .aliases(&[Alias::new("state.savepoints.dir")]);
     /// How often a checkpoint begins.
     CHECKPOINTING_INTERVAL: Duration = ConfigOption::new(
         "execution.checkpointing.interval",
@@ -38,10 +45,12 @@ options! {
         "How long to wait after a checkpoint is done before the next one begins, even if its time has come.",
     );
     /// How many checkpoints in a row may fail.
-    CHECKPOINTING_TOLERABLE_FAILURES: usize = ConfigOption::new(
+    CHECKPOINTING_TOLERABLE_FAILURES: Option<usize> = ConfigOption::unset(
         "execution.checkpointing.tolerable-failed-checkpoints",
-        "0",
-        "How many checkpoints in a row may fail before the job does.",
+        "any number",
+        "How many checkpoints in a row may fail before the job does. By default the job goes on whatever becomes of its \
+         checkpoints, says so, and tries again after a pause of 100 ms to 10 s; what it would publish waits for the next \
+         checkpoint. A job that another process has taken over stops in any case.",
     );
     /// Whether checkpoints upload only what is new.
     CHECKPOINTING_INCREMENTAL: bool = ConfigOption::new(

@@ -112,11 +112,6 @@ fn environment(server: &Server, parallelism: usize) -> StreamExecutionEnvironmen
     env.set_state_backend(HashMapStateBackend::new()).set_parallelism(parallelism);
     env.set_checkpoint_stores(Arc::new(ObjectStores::new(options))).set_checkpoint_dir("s3://checkpoints/jobs");
     env.enable_checkpointing(Duration::from_millis(20));
-    env.configure(|job| {
-        if let Some(checkpointing) = &mut job.checkpointing {
-            checkpointing.tolerable_failures = u32::MAX;
-        }
-    });
     env
 }
 

@@ -11,8 +11,9 @@ use crate::coordinator::{Coordinator, Pace, Step};
 use crate::graph::{NodeId, NodeKind};
 use crate::job::is_participant;
 use crate::message::Messages;
+use crate::shared::CheckpointRequest;
 use crate::uploads::Outcomes;
-use headpond_state::{Error, Result};
+use headpond_state::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
@@ -22,6 +23,9 @@ use timely::dataflow::operators::{ConnectLoop, Feedback};
 use timely::dataflow::{Scope, Stream};
 use timely::progress::Antichain;
 use timely::progress::operate::FrontierInterest;
+
+/// How often a job that was asked to stop tries to take its last checkpoint.
+const ATTEMPTS_TO_STOP: u32 = 3;
 
 /// The ways back to the coordinator.
 pub(super) struct Loops<'scope> {
@@ -104,7 +108,8 @@ struct Decider {
     coordinator: Coordinator,
     committer: Committer,
     outcomes: Outcomes<Outcome>,
-    failures: u32,
+    /// Who waits for the checkpoint under way.
+    waiting: Vec<CheckpointRequest>,
     /// Processing time, in milliseconds: the machine's clock, but never back.
     now_ms: i64,
 }
@@ -135,7 +140,14 @@ impl Decider {
             plan.first_checkpoint,
             Instant::now(),
         );
-        Decider { committer: Committer::new(plan.clone()), plan, coordinator, outcomes, failures: 0, now_ms: i64::MIN }
+        Decider {
+            committer: Committer::new(plan.clone()),
+            plan,
+            coordinator,
+            outcomes,
+            waiting: Vec::new(),
+            now_ms: i64::MIN,
+        }
     }
 
     fn decide(&mut self, arrived: Vec<Report>, mut send: impl FnMut(u64, Control)) -> Result<()> {
@@ -158,8 +170,10 @@ impl Decider {
         let outcomes: Vec<Outcome> = self.outcomes.take().collect();
         for outcome in outcomes {
             match outcome {
-                Outcome::Committed => {
-                    self.failures = 0;
+                Outcome::Committed(id) => {
+                    // Before the next one begins, whose collection would delete what is not held.
+                    let storage = self.plan.options.checkpointing.as_ref().map(|checkpointing| &checkpointing.storage);
+                    self.waiting.drain(..).for_each(|request| request.answer(id, storage));
                     if self.coordinator.pending_end_of_input() {
                         self.plan.shared.finish();
                     }
@@ -167,17 +181,19 @@ impl Decider {
                 }
                 Outcome::Failed(error) => {
                     self.coordinator.gave_up(now);
+                    self.plan.shared.metrics.checkpoint_failed(&error);
                     self.tolerate(error)?;
                 }
                 Outcome::Unpublished(error) => return Err(error),
             }
         }
-        let stopping = self.plan.shared.control.is_stopping();
+        let wish = self.plan.shared.control.wish();
         let tick = self.coordinator.next_tick();
         let now_ms = self.now_ms();
-        if let Some(control) = self.coordinator.poll(now, now_ms, stopping) {
+        if let Some(control) = self.coordinator.poll(now, now_ms, wish) {
             self.plan.shared.metrics.add_tick();
             if let Some(cut) = control.cut {
+                self.waiting.append(&mut self.plan.shared.control.take_requests());
                 self.committer.begin(cut)?;
             }
             send(tick, control);
@@ -199,18 +215,23 @@ impl Decider {
     fn give_up(&mut self, cut: Cut, error: Error, now: Instant) -> Result<()> {
         self.committer.abort(cut);
         self.coordinator.gave_up(now);
+        self.plan.shared.metrics.checkpoint_failed(&error);
         self.tolerate(error)
     }
 
-    /// Goes on after a failed checkpoint if as many may fail in a row.
+    /// Goes on after a failed checkpoint, if the job may: it keeps its state, its sinks keep what they have prepared, and the next
+    /// checkpoint takes both.
     fn tolerate(&mut self, error: Error) -> Result<()> {
-        self.failures += 1;
-        let tolerable =
-            self.plan.options.checkpointing.as_ref().map_or(0, |checkpointing| checkpointing.tolerable_failures);
-        if self.failures > tolerable {
+        self.waiting.drain(..).for_each(|request| request.fail(&error));
+        let failures = self.coordinator.failures();
+        let tolerable = self.plan.options.checkpointing.as_ref().map_or(Some(0), |it| it.tolerable_failures);
+        // Somebody else runs the job: it must not go on here.
+        let is_over = error.kind() == ErrorKind::Fenced || tolerable.is_some_and(|tolerable| failures > tolerable);
+        if is_over || (self.plan.shared.control.is_stopping() && failures >= ATTEMPTS_TO_STOP) {
             return Err(error);
         }
-        tracing::warn!(%error, "a checkpoint failed; the job goes on");
+        let next_in = self.coordinator.pause(Instant::now());
+        tracing::warn!(%error, failures, ?next_in, "a checkpoint failed; the job goes on");
         Ok(())
     }
 }

@@ -1,0 +1,66 @@
+//! Talking to running jobs on this machine.
+//!
+//! Every run listens on a socket of its own in a directory that only its user can enter. A request is a line of JSON, so is its
+//! answer; the connection's end takes back what the answer promised (see [`Answer::location`]). Nothing of a job hangs on it: a
+//! run without its socket is a run that cannot be asked.
+//!
+//! ```text
+//! $XDG_RUNTIME_DIR/headpond/<process>.sock          or, without that variable,
+//! <temporary directory>/headpond-<user>/<process>.sock
+//! ```
+
+mod client;
+mod server;
+
+pub(crate) use client::{Running, find, running};
+pub(crate) use server::{Endpoint, Served};
+
+use headpond_state::{Error, Result};
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// What is asked of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Request {
+    /// Who it is and how it is doing.
+    Status,
+    /// A checkpoint, now.
+    Checkpoint,
+    /// A last checkpoint, and the end.
+    Stop,
+}
+
+impl Request {
+    const ALL: [(Request, &'static str); 3] =
+        [(Request::Status, "status"), (Request::Checkpoint, "checkpoint"), (Request::Stop, "stop")];
+
+    fn to_line(self) -> String {
+        let name = Self::ALL.iter().find(|(request, _)| *request == self).map_or("", |(_, name)| name);
+        format!("{}\n", json!({ "command": name }))
+    }
+
+    fn parse(line: &str) -> Result<Self> {
+        let object: Value = serde_json::from_str(line)
+            .map_err(|cause| Error::invalid("a request to a run is a JSON object on a line").because(cause))?;
+        let command = object["command"].as_str().unwrap_or_default();
+        let found = Self::ALL.iter().find(|(_, name)| *name == command).map(|(request, _)| *request);
+        found.ok_or_else(|| Error::unsupported(format!("a run knows no command `{command}`")))
+    }
+}
+
+/// Where a run put a checkpoint that was asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Answer {
+    /// Its number.
+    pub(crate) checkpoint: u64,
+    /// Its path or URL. It is kept as long as the connection is open, whatever the job's retention says.
+    pub(crate) location: String,
+}
+
+/// The directory of the sockets of this user's runs.
+fn directory() -> PathBuf {
+    match std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
+        Some(directory) => PathBuf::from(directory).join("headpond"),
+        None => std::env::temp_dir().join(format!("headpond-{}", crate::process::user_id())),
+    }
+}

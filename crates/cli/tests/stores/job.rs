@@ -1,0 +1,156 @@
+//! A short job with many checkpoints: how often each key has come so far.
+
+use headpond_checkpoint::{CheckpointStore, Location, Stores};
+use headpond_runtime::source::{ReaderContext, SourceSplit};
+use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
+use headpond_runtime::stream::{
+    CollectSink, Collector, Context, KeyedProcessFunction, RecordReader, RecordSource, RuntimeContext,
+    StreamExecutionEnvironment,
+};
+use headpond_runtime::{Ending, Result};
+use headpond_state::codec::SerdeCodec;
+use headpond_state_memory::HashMapStateBackend;
+use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// The job's name.
+pub(crate) const JOB: &str = "counts";
+const NUMBERS: i64 = 400;
+const KEYS: i64 = 37;
+/// Numbers that are read at once.
+const STEP: i64 = 20;
+
+/// Where the state is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Backend {
+    Memory,
+    RocksDb,
+}
+
+/// A job through all its attempts.
+pub(crate) struct Run {
+    backend: Backend,
+    local: PathBuf,
+    sink: CollectSink<(i64, u64)>,
+}
+
+impl Run {
+    pub(crate) fn new(backend: Backend, dir: &Path) -> Self {
+        Run { backend, local: dir.join("local"), sink: CollectSink::new() }
+    }
+
+    /// Runs the job with checkpoints in `store` until it ends.
+    pub(crate) fn attempt(&self, store: Arc<dyn CheckpointStore>, tolerable: Option<u32>) -> Result<Ending> {
+        let env = StreamExecutionEnvironment::get_execution_environment();
+        match self.backend {
+            Backend::Memory => env.set_state_backend(HashMapStateBackend::new()),
+            Backend::RocksDb => env.set_state_backend(EmbeddedRocksDbStateBackend::new(true)),
+        };
+        env.set_local_dir(&self.local).set_checkpoint_stores(Arc::new(One(store))).set_checkpoint_dir("/anywhere");
+        env.enable_checkpointing(Duration::from_millis(1));
+        env.configure(move |job| {
+            if let Some(checkpointing) = &mut job.checkpointing {
+                checkpointing.tolerable_failures = tolerable;
+                checkpointing.retained = 1;
+            }
+        });
+        env.from_record_source(Numbers).key_by(|n| n % KEYS).process(Counts).sink_to(self.sink.clone());
+        env.execute(JOB).map(|ended| ended.ending)
+    }
+
+    /// What has been published so far.
+    pub(crate) fn published(&self) -> Vec<(i64, u64)> {
+        let mut records = self.sink.records();
+        records.sort_unstable();
+        records
+    }
+}
+
+/// What an uninterrupted run publishes.
+pub(crate) fn expected() -> Vec<(i64, u64)> {
+    let mut counts = BTreeMap::new();
+    let after = (0..NUMBERS).map(|n| {
+        let count = counts.entry(n % KEYS).or_insert(0);
+        *count += 1;
+        (n % KEYS, *count)
+    });
+    let mut after: Vec<_> = after.collect();
+    after.sort_unstable();
+    after
+}
+
+/// The same store for every location.
+#[derive(Debug)]
+struct One(Arc<dyn CheckpointStore>);
+
+impl Stores for One {
+    fn open(&self, _: &Location) -> Result<Arc<dyn CheckpointStore>> {
+        Ok(Arc::clone(&self.0))
+    }
+}
+
+#[derive(Clone)]
+struct Numbers;
+
+impl RecordSource for Numbers {
+    type Record = i64;
+
+    fn is_bounded(&self) -> bool {
+        true
+    }
+
+    fn splits(&self) -> Result<Vec<SourceSplit>> {
+        Ok(vec![SourceSplit { id: "numbers".to_owned() }])
+    }
+
+    fn open(&self, _: &SourceSplit, position: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn RecordReader<i64>>> {
+        Ok(Box::new(Reader(position.and_then(Value::as_i64).unwrap_or(0))))
+    }
+}
+
+/// The next number.
+struct Reader(i64);
+
+impl RecordReader<i64> for Reader {
+    fn read(&mut self, _: usize, records: &mut Vec<i64>) -> Result<Option<Value>> {
+        if self.0 == NUMBERS {
+            return Ok(None);
+        }
+        // Time for checkpoints in between.
+        thread::sleep(Duration::from_millis(1));
+        records.extend(self.0..self.0 + STEP);
+        self.0 += STEP;
+        Ok(Some(self.0.into()))
+    }
+}
+
+struct Counts;
+
+impl KeyedProcessFunction for Counts {
+    type Key = i64;
+    type In = i64;
+    type Out = (i64, u64);
+    type States = ValueState<u64>;
+
+    fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
+        ctx.get_state(ValueStateDescriptor::new("counts", SerdeCodec::new("Counts", 1)))
+    }
+
+    fn process_element(
+        &self,
+        counts: &mut Self::States,
+        _: i64,
+        ctx: &mut Context<'_, i64>,
+        out: &mut Collector<Self::Out>,
+    ) -> Result<()> {
+        let count = counts.value(ctx)?.unwrap_or_default() + 1;
+        counts.update(ctx, &count)?;
+        out.collect((ctx.get_current_key()?, count));
+        Ok(())
+    }
+}

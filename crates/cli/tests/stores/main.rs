@@ -1,0 +1,93 @@
+//! Whole jobs over stores that die or fail at random, with each state backend: output is exact, and nothing unnamed stays.
+
+mod job;
+
+use headpond_checkpoint::{CheckpointStorage, CheckpointStore, DirectoryStore, StorageOptions};
+use headpond_runtime::{Ending, Result};
+use headpond_store_conformance::{Crash, Faults, Faulty, Mortal};
+use job::{Backend, JOB, Run, expected};
+use std::sync::Arc;
+
+/// A directory in memory where the system has such a place: `fsync` takes its time on a disk.
+fn scratch() -> tempfile::TempDir {
+    let memory = std::path::Path::new("/dev/shm");
+    let made = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    made.expect("a temporary directory")
+}
+
+/// Everything was published once, and the store holds what its last checkpoints name and no more.
+fn assert_exact(run: &Run, store: &Arc<dyn CheckpointStore>, what: &str) {
+    assert_eq!(run.published(), expected(), "{what}");
+    let storage = CheckpointStorage::over(Arc::clone(store), JOB, StorageOptions::default()).expect("a job's name");
+    let last = storage.latest_verified().expect("it can be read").expect("there is one");
+    assert!(last.manifest.finished && last.skipped.is_empty(), "{what}");
+    let kept = storage.list().expect("it can be read");
+    let manifests = kept.iter().map(|summary| summary.manifest.as_ref().expect("it can be read"));
+    let mut named: Vec<_> = manifests.flat_map(|manifest| manifest.files().map(|file| file.hash)).collect();
+    named.sort();
+    named.dedup();
+    let left = store.list(&format!("{JOB}/shared")).expect("it can be listed");
+    assert_eq!(left.len(), named.len(), "{what}: unnamed files stay");
+}
+
+fn dies_at_every_call(backend: Backend, step: usize) {
+    for crash in [Crash::Before, Crash::After] {
+        for calls in (1..).step_by(step) {
+            let (dir, what) = (scratch(), format!("{backend:?}, {crash:?} at call {calls}"));
+            let healthy: Arc<dyn CheckpointStore> = Arc::new(DirectoryStore::new(dir.path().join("checkpoints")));
+            let run = Run::new(backend, dir.path());
+            // A process that has died tolerates nothing.
+            let died = run.attempt(Arc::new(Mortal::new(Arc::clone(&healthy), calls, crash)), Some(0)).is_err();
+            let ended = run.attempt(Arc::clone(&healthy), Some(0));
+            assert_eq!(ended.unwrap_or_else(|error| panic!("{what}: {error}")), Ending::Finished);
+            assert_exact(&run, &healthy, &what);
+            if !died {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_job_in_memory_dies_at_any_call_of_its_store_and_its_output_is_exact() {
+    dies_at_every_call(Backend::Memory, 1);
+}
+
+#[test]
+fn a_job_in_rocksdb_dies_at_any_call_of_its_store_and_its_output_is_exact() {
+    dies_at_every_call(Backend::RocksDb, 3);
+}
+
+fn fails_at_random(backend: Backend, seeds: std::ops::Range<u64>) {
+    let only = std::env::var("HEADPOND_SEED").ok().and_then(|seed| seed.parse().ok());
+    for seed in only.map_or(seeds, |seed: u64| seed..seed + 1) {
+        let (dir, what) = (scratch(), format!("{backend:?}, HEADPOND_SEED={seed}"));
+        let healthy: Arc<dyn CheckpointStore> = Arc::new(DirectoryStore::new(dir.path().join("checkpoints")));
+        let run = Run::new(backend, dir.path());
+        let faults = Faults { refused: 40, unanswered: 30, torn: 40, repeated: 30, stale: 60, late: 10 };
+        let mut ended: Option<Result<Ending>> = None;
+        for attempt in 0..6 {
+            let faulty = Arc::new(Faulty::new(Arc::clone(&healthy), faults, seed * 10 + attempt));
+            if attempt > 3 {
+                faulty.recover();
+            }
+            ended = Some(run.attempt(faulty, None));
+            if matches!(ended, Some(Ok(_))) {
+                break;
+            }
+        }
+        let ended = ended.expect("there were attempts").unwrap_or_else(|error| panic!("{what}: {error}"));
+        assert_eq!(ended, Ending::Finished, "{what}");
+        assert_eq!(run.published(), expected(), "{what}");
+    }
+}
+
+#[test]
+fn a_job_in_memory_over_a_store_that_fails_at_random_publishes_everything_once() {
+    fails_at_random(Backend::Memory, 0..60);
+}
+
+#[test]
+fn a_job_in_rocksdb_over_a_store_that_fails_at_random_publishes_everything_once() {
+    fails_at_random(Backend::RocksDb, 1_000..1_020);
+}
