@@ -105,6 +105,8 @@ macro_rules! conformance_tests {
                 foreign_keys_are_dropped,
                 a_large_max_parallelism_rescales,
                 an_instance_may_hold_no_key_group,
+                what_moves_whole_is_not_uploaded_again,
+                layers_of_changes_move_with_their_key_groups,
             }
             snapshots {
                 a_snapshot_holds_what_was_there_at_its_cut,

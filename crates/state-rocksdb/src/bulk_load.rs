@@ -51,6 +51,11 @@ impl<'a> BulkLoad<'a> {
         Ok(())
     }
 
+    /// Whether there are entries for the family of this index.
+    pub(crate) fn has_any(&self, family: usize) -> bool {
+        !self.finished[family].is_empty() || self.open.as_ref().is_some_and(|open| open.family == family)
+    }
+
     /// Hands the files to the database.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.end_file()?;

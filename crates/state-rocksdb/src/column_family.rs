@@ -2,7 +2,7 @@
 
 use crate::options::{Compression, RocksDbOptions};
 use crate::shared::Shared;
-use headpond_state::{MergeOperator, StateDescriptor};
+use headpond_state::{KeyGroup, MaxParallelism, MergeOperator, StateDescriptor};
 use rust_rocksdb::{
     BlockBasedIndexType, BlockBasedOptions, ColumnFamilyDescriptor, DBCompressionType, DataBlockIndexType, LogLevel,
     MergeOperands, Options,
@@ -17,6 +17,13 @@ const OWN_SEAL_FACTOR: usize = 16;
 /// The name of a state's column family.
 pub(crate) fn column_family_name(state: &str) -> String {
     format!("state:{state}")
+}
+
+/// What the keys of a key group begin with.
+pub(crate) fn prefix(group: u16, max: MaxParallelism) -> Vec<u8> {
+    let mut prefix = Vec::with_capacity(2);
+    KeyGroup(group).encode(max, &mut prefix);
+    prefix
 }
 
 /// The options of a database.

@@ -10,10 +10,12 @@
 use crate::compaction::CompactionTotals;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
+use crate::placement::{Placement, is_table};
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor,
 };
 use rust_rocksdb::{FileType, LiveFile, LiveFilesStorageInfo, LiveFilesStorageInfoOptions};
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -53,6 +55,8 @@ pub(crate) struct Listing {
     dir: PathBuf,
     pub(crate) files: Vec<LocalFile>,
     pub(crate) entries: u64,
+    /// Where the table files belong, if that could be seen while nothing was being merged.
+    pub(crate) placement: Option<Placement>,
     /// From the cut to the list, in milliseconds.
     pub(crate) sealed_ms: u64,
     /// What compacting before the list took, if it was asked for.
@@ -152,7 +156,7 @@ impl Cut {
         }
         let entries = estimate_entries(&live);
         let dir = database.dir.beside(&format!("cut-{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)));
-        let mut listing = Listing { dir, files: Vec::new(), entries, sealed_ms: 0, compacted };
+        let mut listing = Listing { dir, files: Vec::new(), entries, placement: None, sealed_ms: 0, compacted };
         fs::create_dir(&listing.dir)
             .map_err(|cause| Error::io("cannot keep a checkpoint's files", &listing.dir, cause))?;
         database.uploaded.retain(|name| live.iter().any(|file| file.name.trim_start_matches('/') == name));
@@ -161,8 +165,22 @@ impl Cut {
         let linked = self.link_files(&mut listing);
         database.rocks.enable_file_deletions().map_err(failed)?;
         linked?;
+        listing.placement = self.place(&live, &listing.files)?;
         listing.sealed_ms = self.taken.elapsed().as_millis() as u64;
         Ok(listing)
+    }
+
+    /// Where the files belong. `live` was seen before they were linked: if a merge has ended since, the two may differ.
+    fn place(&self, live: &[LiveFile], files: &[LocalFile]) -> Result<Option<Placement>> {
+        let database = &self.database;
+        let placement = Placement::of(&database.rocks, live, &self.states, self.max_parallelism)
+            .map_err(|cause| database.error("cannot inspect a checkpoint's files", cause))?;
+        let names = |live: &[LiveFile]| live.iter().map(|file| file.name.clone()).collect::<HashSet<_>>();
+        let unchanged = names(live) == names(&database.live_files()?);
+        Ok(placement.filter(|placement| {
+            let mut tables = files.iter().filter(|file| is_table(&file.name));
+            unchanged && tables.all(|file| placement.files.contains_key(&file.name))
+        }))
     }
 
     fn link_files(&self, listing: &mut Listing) -> Result<()> {

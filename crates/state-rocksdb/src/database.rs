@@ -4,6 +4,7 @@ use crate::column_family::{column_family_name, column_family_options, database_o
 use crate::cut::Cut;
 use crate::error::{from_rocksdb, from_text};
 use crate::expiry::{Expiry, Moment};
+use crate::import::{TableFile, import};
 use crate::ledger::Ledger;
 use crate::local_dir::LocalDir;
 use crate::shared::Shared;
@@ -128,6 +129,13 @@ impl Database {
         self.rocks
             .create_cf(column_family_name(&state.name), &options)
             .map_err(|cause| self.error("cannot create a state", cause).with(Context::State, &state.name))
+    }
+
+    /// Adds the column family of a state that consists of these files, and moves them here.
+    pub(crate) fn import_column_family(&self, state: &StateDescriptor, files: &[TableFile]) -> Result<()> {
+        let options = options_with_expiry(&self.shared, state, &mut lock(&self.expiries));
+        import(&self.rocks, &column_family_name(&state.name), &options, files)
+            .map_err(|cause| self.error("cannot take over restored state", cause).with(Context::State, &state.name))
     }
 
     /// Lets entries of a state expire as the job's declaration of it says.

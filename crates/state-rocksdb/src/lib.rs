@@ -15,7 +15,7 @@
 //!   see `read`.
 //!
 //! In reading order: `options`, `backend` (the factory), `keyed` (the state of one operator), `database`, `cut` and
-//! `upload` (checkpoints), `restore`, `reader`, `compaction`.
+//! `upload` (checkpoints), `restore`, `assemble` and `clip` (rescaling), `reader`, `compaction`.
 //!
 //! ```
 //! use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
@@ -28,18 +28,22 @@
 //! ```
 
 mod age;
+mod assemble;
 mod backend;
 mod bulk_load;
+mod clip;
 mod column_family;
 mod compaction;
 mod cut;
 mod database;
 mod error;
 mod expiry;
+mod import;
 mod keyed;
 mod ledger;
 mod local_dir;
 mod options;
+mod placement;
 mod read;
 mod reader;
 mod registry;

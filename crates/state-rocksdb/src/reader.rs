@@ -1,10 +1,10 @@
 //! Reading the files of a handle as they are, without a database of one's own.
 
-use crate::column_family::{column_family, column_family_name, database_options};
+use crate::column_family::{column_family, column_family_name, database_options, prefix};
 use crate::database::Rocks;
 use crate::error::from_rocksdb;
 use crate::local_dir::LocalDir;
-use crate::restore::{check_format, fetch, prefix};
+use crate::restore::{check_format, fetch};
 use crate::shared::Shared;
 use headpond_state::state_reader::check_state;
 use headpond_state::{
@@ -39,6 +39,11 @@ impl RestoredFiles {
             .map_err(|cause| from_rocksdb("cannot read restored state", path, cause))?;
         let states = handle.states.iter().map(|state| state.name.clone()).collect();
         Ok(RestoredFiles { rocks, path: path.to_owned(), states, max_parallelism })
+    }
+
+    /// The database that the files are.
+    pub(crate) fn rocks(&self) -> &Rocks {
+        &self.rocks
     }
 }
 
@@ -96,7 +101,7 @@ impl RocksDbReader {
     ) -> Result<Self> {
         check_format(restored.handle, max_parallelism)?;
         let dir = LocalDir::create(local_dir)?;
-        fetch(&restored, &dir.database())?;
+        fetch(&restored, &dir.database(), |_| true)?;
         let files = RestoredFiles::open(shared, restored.handle, &dir.database(), max_parallelism)?;
         Ok(RocksDbReader { files, _dir: dir })
     }

@@ -1,29 +1,26 @@
 //! From handles back to a database.
 //!
-//! The handle that holds most of the wanted key groups becomes the database: its files are fetched and opened as they
-//! are. What it holds of other key groups is cut away: whole files are dropped, the rest is hidden by range tombstones
-//! until it is compacted. Other handles, canonical ones too, are read entry by entry and loaded in sorted files.
+//! The usual restore, of an instance's own key groups, puts the handle's files back and opens them. When key groups move
+//! between instances, a database is assembled from files of several handles, or of a part of one ([`assemble`]). Canonical
+//! handles are read entry by entry and loaded in sorted files.
 
+use crate::assemble::{assemble, families};
 use crate::bulk_load::{BulkLoad, Family};
-use crate::column_family::{column_family_name, column_family_options};
-use crate::database::{Database, lock};
+use crate::column_family::column_family_name;
+use crate::database::Database;
 use crate::keyed::RocksDbKeyedState;
-use crate::ledger::Written;
 use crate::local_dir::LocalDir;
-use crate::reader::RestoredFiles;
+use crate::placement::is_table;
 use crate::shared::Shared;
 use crate::upload::{FORMAT, FORMAT_VERSION};
 use headpond_state::canonical::{self, read_canonical};
 use headpond_state::{
-    Context, Error, Flow, KeyGroup, KeyGroupRange, KeyedBackendParams, KeyedStateHandle, MaxParallelism, RestoredState,
-    Result, StateDescriptor, StateReader,
+    Context, Error, KeyedBackendParams, KeyedStateHandle, MaxParallelism, RestoredState, Result, StateDescriptor,
+    StateFile,
 };
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
-
-/// Takes a state's number in its handle, a key and a value.
-type VisitEntry<'a> = dyn FnMut(usize, &[u8], &[u8]) -> Result<()> + 'a;
 
 /// Opens the state that `params` describes, with what `handles` hold of its key groups.
 pub(crate) fn restore(
@@ -37,42 +34,41 @@ pub(crate) fn restore(
     }
     let states = states_of(handles)?;
     let wanted = params.key_groups;
-    let overlap = |restored: &RestoredState<'_>| restored.handle.key_groups.intersection(wanted).len();
-    let base = (0..handles.len())
-        .filter(|&index| handles[index].handle.format == FORMAT && overlap(&handles[index]) > 0)
-        .max_by_key(|&index| (overlap(&handles[index]), std::cmp::Reverse(handles[index].handle.key_groups.len())));
+    let needed = handles.iter().filter(|restored| !restored.handle.key_groups.intersection(wanted).is_empty());
+    let (own, canonical): (Vec<&RestoredState<'_>>, Vec<_>) =
+        needed.partition(|restored| restored.handle.format == FORMAT);
 
     let dir = LocalDir::create(local_dir)?;
-    if let Some(base) = base {
-        fetch(&handles[base], &dir.database())?;
-    }
-    let in_base: &[StateDescriptor] = base.map_or(&[], |base| &handles[base].handle.states);
-    let database = Database::open(shared, dir, Arc::clone(&params.clock), in_base)?;
-    for state in states.iter().filter(|state| !in_base.iter().any(|known| known.name == state.name)) {
+    let families = families(&shared, &states);
+    let database = match own[..] {
+        [] => Database::open(shared, dir, Arc::clone(&params.clock), &[])?,
+        [only] if only.handle.key_groups.intersection(wanted) == only.handle.key_groups => {
+            put_back(shared, dir, params, only)?
+        }
+        _ => assemble(shared, dir, params, &own, &states, &families)?,
+    };
+    let present = database.column_families();
+    for state in states.iter().filter(|state| !present.contains(&column_family_name(&state.name))) {
         database.create_column_family(state)?;
     }
-    if let Some(base) = base {
-        let handle = handles[base].handle;
-        handle
-            .files
-            .iter()
-            .filter(|file| file.name.ends_with(".sst"))
-            .for_each(|file| database.uploaded.insert(file.clone()));
-        clip(&database, handle.key_groups, wanted, params.max_parallelism)?;
-    }
-    let families: Vec<Family> = states
-        .iter()
-        .map(|state| Family {
-            name: column_family_name(&state.name),
-            options: column_family_options(&database.shared, state.merge),
-        })
-        .collect();
-    for (index, restored) in handles.iter().enumerate() {
-        if Some(index) != base && overlap(restored) > 0 {
-            load(&database, &families, &states, restored, params)?;
-        }
+    for restored in canonical {
+        load(&database, &families, &states, restored, params)?;
     }
     Ok(RocksDbKeyedState::new(database, wanted, params.max_parallelism, states))
+}
+
+/// Opens a handle's files as they are.
+fn put_back(
+    shared: Arc<Shared>,
+    dir: LocalDir,
+    params: &KeyedBackendParams,
+    restored: &RestoredState<'_>,
+) -> Result<Arc<Database>> {
+    fetch(restored, &dir.database(), |_| true)?;
+    let database = Database::open(shared, dir, Arc::clone(&params.clock), &restored.handle.states)?;
+    let tables = restored.handle.files.iter().filter(|file| is_table(&file.name));
+    tables.for_each(|file| database.uploaded.insert(file.clone()));
+    Ok(database)
 }
 
 pub(crate) fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
@@ -121,11 +117,11 @@ fn states_of(handles: &[RestoredState<'_>]) -> Result<Vec<StateDescriptor>> {
     Ok(states)
 }
 
-/// Fetches the files of a handle into a new directory.
-pub(crate) fn fetch(restored: &RestoredState<'_>, to: &Path) -> Result<()> {
+/// Fetches the files of a handle that are wanted into a new directory.
+pub(crate) fn fetch(restored: &RestoredState<'_>, to: &Path, wanted: impl Fn(&StateFile) -> bool) -> Result<()> {
     fs::create_dir_all(to).map_err(|cause| Error::io("cannot create a local directory", to, cause))?;
     let mut files = Vec::with_capacity(restored.handle.files.len());
-    for file in &restored.handle.files {
+    for file in restored.handle.files.iter().filter(|file| wanted(file)) {
         let is_plain = Path::new(&file.name).file_name().is_some_and(|name| name == file.name.as_str());
         if !is_plain {
             return Err(Error::corrupt("a file of the state has a path for a name").with(Context::Path, &file.name));
@@ -135,47 +131,7 @@ pub(crate) fn fetch(restored: &RestoredState<'_>, to: &Path) -> Result<()> {
     restored.source.fetch_all(&files)
 }
 
-/// Removes what the database holds of key groups that are not wanted.
-fn clip(database: &Database, held: KeyGroupRange, wanted: KeyGroupRange, max: MaxParallelism) -> Result<()> {
-    let failed = |cause| database.error("cannot cut restored state to its key groups", cause);
-    let below = (held.start < wanted.start).then(|| (Vec::new(), prefix(wanted.start, max)));
-    let above = (held.end > wanted.end).then(|| (prefix(wanted.end, max), prefix(max.get(), max)));
-    for (start, end) in below.into_iter().chain(above) {
-        for name in database.column_families() {
-            let family = database.column_family(&name)?;
-            // Dropping files takes an inclusive end: the group before, with a tail that no key reaches.
-            let mut last = end.clone();
-            step_back(&mut last);
-            last.extend_from_slice(&[u8::MAX; 64]);
-            database.rocks.delete_file_in_range_cf(&family, &start, &last).map_err(failed)?;
-            let mut batch = rust_rocksdb::WriteBatch::default();
-            batch.delete_range_cf(&family, &start, &end);
-            database.rocks.write_without_wal(&batch).map_err(failed)?;
-            let mut written = Written { ranges: vec![(start.clone(), end.clone())], ..Written::default() };
-            lock(&database.ledger).family(&name).note(&mut written);
-        }
-    }
-    Ok(())
-}
-
-/// What the keys of a key group begin with.
-pub(crate) fn prefix(group: u16, max: MaxParallelism) -> Vec<u8> {
-    let mut prefix = Vec::with_capacity(2);
-    KeyGroup(group).encode(max, &mut prefix);
-    prefix
-}
-
-/// The number before, in big-endian bytes. The number is not zero.
-fn step_back(number: &mut [u8]) {
-    for byte in number.iter_mut().rev() {
-        *byte = byte.wrapping_sub(1);
-        if *byte != u8::MAX {
-            return;
-        }
-    }
-}
-
-/// Loads what a handle holds of the wanted key groups.
+/// Loads what a canonical handle holds of the wanted key groups.
 fn load(
     database: &Database,
     families: &[Family],
@@ -187,31 +143,8 @@ fn load(
     // The families of the handle's states, as the handle numbers them.
     let numbered: Vec<usize> = restored.handle.states.iter().filter_map(position).collect();
     let mut load = BulkLoad::new(database, families);
-    if restored.handle.format == canonical::FORMAT {
-        read_canonical(*restored, params.key_groups, params.max_parallelism, &mut |entry| {
-            load.push(numbered[usize::from(entry.state)], entry.key, entry.value)
-        })?;
-    } else {
-        read_database(database, restored, params, &mut |state, key, value| load.push(numbered[state], key, value))?;
-    }
+    read_canonical(*restored, params.key_groups, params.max_parallelism, &mut |entry| {
+        load.push(numbered[usize::from(entry.state)], entry.key, entry.value)
+    })?;
     load.finish()
-}
-
-/// Opens a handle's files beside the database and visits their entries of the wanted key groups, state by state.
-fn read_database(
-    database: &Database,
-    restored: &RestoredState<'_>,
-    params: &KeyedBackendParams,
-    visit: &mut VisitEntry<'_>,
-) -> Result<()> {
-    let path = database.dir.beside("restored");
-    fetch(restored, &path)?;
-    let mut source = RestoredFiles::open(&database.shared, restored.handle, &path, params.max_parallelism)?;
-    for index in 0..restored.handle.states.len() {
-        source.read(index, params.key_groups, &mut |entry| {
-            visit(index, entry.key, entry.value).map(|()| Flow::Continue)
-        })?;
-    }
-    drop(source);
-    fs::remove_dir_all(&path).map_err(|cause| Error::io("cannot remove restored files", &path, cause))
 }

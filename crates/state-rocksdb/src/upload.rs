@@ -2,7 +2,8 @@
 //!
 //! The handle's files are RocksDB's own: the table files as they are, of which most were uploaded before and are only
 //! named, and two small ones, MANIFEST and CURRENT, that say how they belong together. Restoring the same key groups is
-//! putting them back and opening the database.
+//! putting them back and opening the database; for other key groups the handle says where each table file belongs
+//! ([`placement`](crate::placement)).
 
 use crate::cut::{Cut, LocalFile};
 use crate::database::lock;
@@ -55,6 +56,9 @@ impl Snapshot for RocksDbSnapshot {
         }
         let max_parallelism = self.cut.max_parallelism.get();
         let mut details = json!({ "max-parallelism": max_parallelism, "sealed-ms": listing.sealed_ms });
+        if let Some(placement) = &listing.placement {
+            details["placement"] = placement.to_details();
+        }
         if let Some(compacted) = &listing.compacted {
             details["compaction"] = json!({
                 "ms": compacted.elapsed_us / 1000,
