@@ -1,8 +1,8 @@
 //! How much an incremental checkpoint uploads for each byte that changed.
 //!
-//! A state of 200 MB of which 2 % of the keys change between checkpoints, in four patterns. Run with
-//! `cargo run --release -p headpond-state-rocksdb --example upload_amplification [-- CHECKPOINTS [MEGABYTES]]`;
-//! prints a table in Markdown.
+//! A state of 200 MB of which 2 % of the keys change between checkpoints, in four patterns, or those named. Run with
+//! `cargo run --release --workspace --example upload_amplification [-- CHECKPOINTS [MEGABYTES [PATTERN ...]]]`;
+//! prints a table in Markdown. *Retained* is what the last two checkpoints name together.
 
 use headpond_state::{
     CheckpointId, CheckpointSink, CodecId, ContentHash, Error, KeyBatch, KeyGroupRange, KeyedBackendParams,
@@ -35,19 +35,21 @@ enum Pattern {
 }
 
 fn main() -> Result<()> {
-    let mut arguments = std::env::args().skip(1).map(|argument| argument.parse::<u64>().expect("a number"));
-    let checkpoints = arguments.next().unwrap_or(20);
-    let megabytes = arguments.next().unwrap_or(200);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |index: usize| arguments.get(index).map(|argument| argument.parse::<u64>().expect("a number"));
+    let (checkpoints, megabytes) = (number(0).unwrap_or(20), number(1).unwrap_or(200));
     println!(
         "State of {megabytes} MB, {CHANGED_PERCENT} % of the keys changed between checkpoints, {checkpoints} checkpoints.\n"
     );
     println!(
-        "| pattern | changed MB | uploaded MB, mean (max) | amplification | files, mean | compaction read / written MB | \
+        "| pattern | changed MB | uploaded MB, mean (max) | share of the state | amplification | files, mean (max) | retained MB, max | compaction read / written MB | \
          sync ms, mean (max) | upload ms, mean | read us per key, before / after |"
     );
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|---|---|");
     for pattern in [Pattern::Clustered, Pattern::ClusteredBeforeHashing, Pattern::Uniform, Pattern::Inserts] {
-        run(pattern, checkpoints, megabytes)?;
+        if arguments.len() < 3 || arguments[2..].contains(&format!("{pattern:?}")) {
+            run(pattern, checkpoints, megabytes)?;
+        }
     }
     Ok(())
 }
@@ -68,6 +70,7 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
 
     let changes = keys * CHANGED_PERCENT / 100;
     let (mut total, mut most, mut files, mut sync, mut sync_most, mut upload) = (0, 0, 0, 0.0, 0.0f64, 0.0);
+    let (mut files_most, mut retained_most) = (0, 0);
     let mut last = base;
     for id in 1..=checkpoints {
         let start = random.next() % keys;
@@ -93,7 +96,10 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
         let snapshot = keyed.snapshot(CheckpointId(id), &SnapshotOptions::default())?;
         let cut = started.elapsed().as_secs_f64() * 1e3;
         let sink = CountingSink::on(&last);
-        last = snapshot.upload(&sink)?;
+        let next = snapshot.upload(&sink)?;
+        retained_most = retained_most.max(retained(&[&last, &next]));
+        files_most = files_most.max(next.files.len());
+        last = next;
         upload += started.elapsed().as_secs_f64() * 1e3;
         keyed.checkpoint_completed(CheckpointId(id))?;
         let uploaded = sink.uploaded.load(Ordering::Relaxed);
@@ -107,12 +113,14 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
     let (mb, count) = (|bytes: u64| bytes as f64 / 1e6, checkpoints as f64);
     let changed = changes * (KEY_LEN + VALUE_LEN) as u64;
     println!(
-        "| {pattern:?} | {:.1} | {:.1} ({:.1}) | {:.2} | {:.0} | {:.0} / {:.0} | {:.2} ({:.2}) | {:.0} | {read_before:.2} / {read_after:.2} |",
+        "| {pattern:?} | {:.1} | {:.1} ({:.1}) | {:.1} % | {:.2} | {:.0} ({files_most}) | {:.0} | {:.0} / {:.0} | {:.2} ({:.2}) | {:.0} | {read_before:.2} / {read_after:.2} |",
         mb(changed),
         mb(total) / count,
         mb(most),
+        mb(total) / count / megabytes as f64 * 100.0,
         total as f64 / count / changed as f64,
         files as f64 / count,
+        mb(retained_most),
         mb(compacted.bytes_read - compacted_before.bytes_read),
         mb(compacted.bytes_written - compacted_before.bytes_written),
         sync / count,
@@ -120,6 +128,13 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
         upload / count,
     );
     keyed.close()
+}
+
+/// Bytes of the files that any of the handles names.
+fn retained(handles: &[&KeyedStateHandle]) -> u64 {
+    let files: HashSet<_> =
+        handles.iter().flat_map(|handle| &handle.files).map(|file| (file.hash, file.length)).collect();
+    files.iter().map(|(_, length)| length).sum()
 }
 
 /// Microseconds per key of a sorted batch of keys anywhere in the state.

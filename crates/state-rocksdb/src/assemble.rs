@@ -22,7 +22,7 @@ use headpond_state::{
     Context, Error, Flow, KeyGroupRange, KeyedBackendParams, RestoredState, Result, StateDescriptor, StateFile,
     StateReader,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -111,7 +111,7 @@ impl Part<'_> {
                 self.inspect(load)?
             }
         };
-        let mut clipping: Option<Clipping<'_>> = None;
+        let mut to_cut: BTreeMap<(usize, i32), Vec<TableFile>> = BTreeMap::new();
         for file in handle.files.iter().filter(|file| is_table(&file.name)) {
             // A table file that the database does not know belongs to nothing.
             let Some(place) = placement.files.get(&file.name) else { continue };
@@ -127,24 +127,38 @@ impl Part<'_> {
                 level: place.level,
                 sequences: place.sequences,
             };
-            if inside == place.groups {
+            if place.level == 0 && self.cuts_level_0(&placement, place.state) || inside != place.groups {
+                to_cut.entry((place.state, place.level)).or_default().push(table);
+            } else {
                 if let Some(id) = file_id(&table.path()) {
                     known.insert(id, file.clone());
                 }
                 files.push(table);
-                continue;
             }
-            let clipping = match &mut clipping {
-                Some(clipping) => clipping,
-                none => {
-                    let max_parallelism = self.params.max_parallelism;
-                    none.insert(Clipping::open(self.shared, cut.to_owned(), self.wanted, max_parallelism)?)
-                }
-            };
-            clipping.cut(table, handle.states[place.state].merge)?;
         }
-        files.extend(clipping.map(Clipping::finish).unwrap_or_default());
+        if to_cut.is_empty() {
+            return Ok(());
+        }
+        let mut clipping = Clipping::open(self.shared, cut.to_owned(), self.wanted, self.params.max_parallelism)?;
+        for ((state, level), tables) in to_cut {
+            let merge = handle.states[state].merge;
+            match level {
+                // Runs, each newer than the next: they become one.
+                0 => clipping.cut(tables, merge)?,
+                _ => tables.into_iter().try_for_each(|table| clipping.cut(vec![table], merge))?,
+            }
+        }
+        files.extend(clipping.finish());
         Ok(())
+    }
+
+    /// Whether a file of a state's level 0 straddles the border.
+    fn cuts_level_0(&self, placement: &Placement, state: usize) -> bool {
+        let mut runs = placement.files.values().filter(|place| place.state == state && place.level == 0);
+        runs.any(|place| {
+            let inside = place.groups.intersection(self.wanted);
+            !inside.is_empty() && inside != place.groups
+        })
     }
 
     /// Opens the handle's files to see where they belong, and reads those that cannot be taken over.

@@ -122,7 +122,8 @@ impl Database {
         let mut layout = Layout::of(&files, expired);
         layout.hidden = known.hidden_by_deletes();
         let (ranges, each_stands_for) = known.deleted_ranges();
-        if !ranges.is_empty() {
+        layout.has_ranges = !ranges.is_empty();
+        if layout.has_ranges {
             let step = ranges.len().div_ceil(RANGES_MEASURED);
             let sample: Vec<_> = ranges.iter().step_by(step).map(|(start, end)| Range::new(start, end)).collect();
             let sizes = self

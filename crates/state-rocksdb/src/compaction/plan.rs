@@ -16,11 +16,18 @@
 //! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size
 //!    stay beside each other until the five levels are used up, then become one.
 //!
-//! Before all of these, whatever the number of files, comes what is dead ([`reclaim()`]).
+//! Files of the base and of tiers have the same size, so that few bytes of a tier, too, lie in files that straddle a border when
+//! key groups move. Only where ranges were deleted tiers have larger files: see [`placement`](crate::placement).
+//!
+//! Before all of these, whatever the number of files, comes what is dead ([`reclaim()`]), and before them, with `run_limit`
+//! files in level 0, a base of too many files ([`coalesce()`]).
 
+mod coalesce;
 mod reclaim;
 
 pub(super) use reclaim::{excess, reclaim};
+
+use coalesce::coalesce;
 
 use crate::column_family::BASE_LEVEL;
 use crate::options::CompactionOptions;
@@ -35,6 +42,8 @@ pub(super) struct Layout {
     levels: [Vec<File>; BASE_LEVEL as usize],
     /// Bytes that deletions hide, with the deletions themselves, which only merging everything gives back.
     pub(super) hidden: u64,
+    /// Whether ranges have been deleted that files may still hold.
+    pub(super) has_ranges: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -123,7 +132,8 @@ pub(super) fn plan(layout: &Layout, options: &CompactionOptions) -> Option<Merge
     if layout.runs.len() < options.run_limit.max(2) {
         return None;
     }
-    cheap(layout, options).or_else(|| rewrite(layout, options)).or_else(|| Some(tier(layout, options)))
+    let next = coalesce(layout, options).or_else(|| cheap(layout, options));
+    next.or_else(|| rewrite(layout, options)).or_else(|| Some(tier(layout, options)))
 }
 
 /// The merge of everything into the base, unless that is where everything is, and nothing has expired there.
@@ -180,7 +190,7 @@ fn tier(layout: &Layout, options: &CompactionOptions) -> Merge {
     Merge {
         files: files.into_iter().map(|file| file.name.clone()).collect(),
         output_level: next.max(1) as i32,
-        file_size: options.file_size_max,
+        file_size: if layout.has_ranges { options.file_size_max } else { base_file_size(layout, options) },
         reason: "tier",
     }
 }

@@ -169,3 +169,93 @@ fn all_files_are_merged_once_deletions_hide_much() {
     let merge = reclaim(&layout, &options()).expect("24 of 140 MiB are hidden");
     assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("deleted", 6, 43));
 }
+
+/// A database of sizes and key ranges, in which merges happen at once.
+struct Simulated {
+    layout: Layout,
+    next: u64,
+}
+
+impl Simulated {
+    /// Flushes a file of these bytes and keys, then merges what the planner wants merged.
+    fn flush(&mut self, size: u64, first: u32, last: u32) {
+        let flushed = self.file(size, first, last);
+        self.layout.runs.insert(0, flushed);
+        while let Some(merge) = plan(&self.layout, &options()) {
+            self.merge(&merge);
+        }
+    }
+
+    fn file(&mut self, size: u64, first: u32, last: u32) -> File {
+        self.next += 1;
+        let (first_key, last_key) = (first.to_be_bytes().to_vec(), last.to_be_bytes().to_vec());
+        File { name: self.next.to_string(), size, first_key, last_key, ..file("", 0, 0, 0) }
+    }
+
+    /// What a flushed file overwrites in the base is gone; the rest is dealt out to files of full size, and a smaller one.
+    fn merge(&mut self, merge: &Merge) {
+        let mut merged = Vec::new();
+        let levels = std::iter::once(&mut self.layout.runs).chain(&mut self.layout.levels);
+        for files in levels {
+            let (taken, left) = files.drain(..).partition(|file| merge.files.contains(&file.name));
+            *files = left;
+            merged.extend::<Vec<File>>(taken);
+        }
+        let key = |key: &[u8]| u32::from_be_bytes(key.try_into().expect("four bytes"));
+        let first = merged.iter().map(|file| key(&file.first_key)).min().expect("a merge has files");
+        let last = merged.iter().map(|file| key(&file.last_key)).max().expect("a merge has files");
+        // A key is worth 100 bytes.
+        let size = bytes(&merged).min(u64::from(last - first + 1) * 100);
+        let pieces = size.div_ceil(merge.file_size).max(1);
+        let keys_of = |piece: u64| ((u64::from(last - first + 1) * (piece * merge.file_size).min(size)) / size) as u32;
+        for piece in 0..pieces {
+            let length = merge.file_size.min(size - piece * merge.file_size);
+            let made = self.file(length, first + keys_of(piece), first + keys_of(piece + 1) - 1);
+            self.layout.levels[merge.output_level as usize - 1].push(made);
+        }
+        self.layout.levels.iter_mut().for_each(|level| level.sort_by(|a, b| a.first_key.cmp(&b.first_key)));
+    }
+
+    fn assert_few_files(&self) {
+        let most = coalesce::most_files(&self.layout, &options()) + 16;
+        assert!(self.layout.base().len() as u64 <= most, "{} files, {most} at most", self.layout.base().len());
+    }
+}
+
+#[test]
+fn a_year_of_small_changes_leaves_a_bounded_number_of_files() {
+    // 400 MB, of which a stretch of 100 kB changes between two checkpoints.
+    const KEYS: u32 = 4_000_000;
+    let mut state = Simulated { layout: Layout::default(), next: 0 };
+    state.flush(u64::from(KEYS) * 100, 0, KEYS - 1);
+    let mut at = 7u32;
+    for _ in 0..20_000 {
+        at = at.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let first = at % (KEYS - 1000);
+        state.flush(100_000, first, first + 999);
+        state.assert_few_files();
+    }
+    assert!(state.layout.base().len() > 100, "the state is gone");
+}
+
+#[test]
+fn a_state_that_grows_at_its_end_has_a_bounded_number_of_files() {
+    // 2 MB at a time, up to 40 GB.
+    let mut state = Simulated { layout: Layout::default(), next: 0 };
+    for step in 0..20_000 {
+        state.flush(2_000_000, step * 20_000, step * 20_000 + 19_999);
+        state.assert_few_files();
+    }
+    assert!(bytes(state.layout.base()) > 39_000_000_000, "the state is gone");
+    assert!(state.layout.base().len() < 1500, "{} files", state.layout.base().len());
+}
+
+#[test]
+fn small_neighbours_become_files_of_full_size_once_they_are_too_many() {
+    let mut layout = layout(8, 0, 99);
+    layout.levels[5].iter_mut().for_each(|file| file.size = MIB / 4);
+    layout.levels[5][40].size = 2 * MIB;
+    let merge = plan(&layout, &options()).expect("100 files are too many for 27 MiB");
+    assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("coalesce", 6, 32));
+    assert!(!merge.files.contains(&"b40".to_owned()), "a file of full size is rewritten");
+}
