@@ -102,7 +102,8 @@ impl StateBackend for EmbeddedRocksDbStateBackend {
         if restored.handle.format == canonical::FORMAT {
             return Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?));
         }
-        Ok(Box::new(RocksDbReader::open(&*self.shared()?, restored, max_parallelism, local_dir)?))
+        let shared = self.shared()?;
+        Ok(Box::new(RocksDbReader::open(&shared, restored, max_parallelism, local_dir)?))
     }
 }
 

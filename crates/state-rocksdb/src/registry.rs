@@ -64,7 +64,7 @@ impl Registry {
             );
         }
         if let Some(index) = self.registered.iter().position(|state| state.descriptor.name == wanted.name) {
-            if self.registered[index].descriptor != *wanted {
+            if !self.registered[index].descriptor.is_same(wanted) {
                 return Err(Error::incompatible("the state is already registered with another descriptor")
                     .with(Context::State, &wanted.name)
                     .hint("declare a state once, or the same each time"));

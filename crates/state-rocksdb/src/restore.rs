@@ -106,7 +106,7 @@ fn states_of(handles: &[RestoredState<'_>]) -> Result<Vec<StateDescriptor>> {
     let mut states: Vec<StateDescriptor> = Vec::new();
     for state in handles.iter().flat_map(|restored| &restored.handle.states) {
         match states.iter().find(|known| known.name == state.name) {
-            Some(known) if known != state => {
+            Some(known) if !known.is_same(state) => {
                 return Err(Error::incompatible("the parts of the state to restore disagree on a state's descriptor")
                     .with(Context::State, &state.name));
             }

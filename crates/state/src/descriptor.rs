@@ -1,5 +1,6 @@
 //! What a state is: its name, kind, codec, expiry and how it will be read.
 
+use crate::columns::StateColumns;
 use crate::error::{Context, Error, Result};
 use crate::ttl::{TimeDomain, TtlConfig};
 use serde::{Deserialize, Serialize};
@@ -27,6 +28,9 @@ pub struct StateDescriptor {
     /// What an entry's key begins with behind the key group.
     #[serde(default, skip_serializing_if = "EntryOrder::is_key_first")]
     pub order: EntryOrder,
+    /// What people see of it; not compared at restore.
+    #[serde(default, skip_serializing_if = "StateColumns::is_empty")]
+    pub columns: StateColumns,
 }
 
 impl StateDescriptor {
@@ -42,6 +46,7 @@ impl StateDescriptor {
             merge: None,
             access: AccessPattern::default_of(kind),
             order: if kind == StateKind::Timer { EntryOrder::TimeFirst } else { EntryOrder::KeyFirst },
+            columns: StateColumns::default(),
         }
     }
 
@@ -85,6 +90,18 @@ impl StateDescriptor {
     pub fn with_order(mut self, order: EntryOrder) -> Self {
         self.order = order;
         self
+    }
+
+    /// Sets what people see of it.
+    #[must_use]
+    pub fn with_columns(mut self, columns: StateColumns) -> Self {
+        self.columns = columns;
+        self
+    }
+
+    /// Whether both declare the same state, whatever people see of it.
+    pub fn is_same(&self, other: &StateDescriptor) -> bool {
+        *self == StateDescriptor { columns: self.columns.clone(), ..other.clone() }
     }
 
     /// Checks that this declaration is right in itself.

@@ -9,13 +9,15 @@
 //! The contract is about bytes. Everything typed is written once, here, over those bytes, so a backend needs to know
 //! neither Protobuf nor SQL, and every backend understands every codec.
 //!
-//! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`backend`], [`write_batch`],
-//! [`snapshot`], [`canonical`], [`state_reader`], [`clock`], [`ttl`], [`codec`], [`row`], [`typed`].
+//! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`], [`backend`], [`write_batch`],
+//! [`snapshot`], [`canonical`], [`state_reader`], [`clock`], [`ttl`], [`codec`], [`row`], [`sums`],
+//! [`typed`].
 
 pub mod backend;
 pub mod canonical;
 pub mod clock;
 pub mod codec;
+pub mod columns;
 pub mod descriptor;
 pub mod encoding;
 pub mod error;
@@ -24,6 +26,7 @@ pub mod key_group;
 pub mod row;
 pub mod snapshot;
 pub mod state_reader;
+pub mod sums;
 pub mod ttl;
 pub mod typed;
 pub mod write_batch;
@@ -33,6 +36,7 @@ pub use backend::{
     StateUsage,
 };
 pub use clock::OperatorClock;
+pub use columns::StateColumns;
 pub use descriptor::{AccessPattern, CodecId, EntryOrder, MergeOperator, StateDescriptor, StateKind};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};

@@ -10,9 +10,10 @@
 use crate::options::declared;
 use crate::table::TableDescription;
 use crate::values::sql_type;
+use headpond_runtime::datum::row_schema;
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::backend::{KeyBatch, ScanRange};
-use headpond_state::{CodecId, Flow, KeyedStateBackend, StateDescriptor, StateId, StateKind, WriteBatch};
+use headpond_state::{CodecId, Flow, KeyedStateBackend, StateColumns, StateDescriptor, StateId, StateKind, WriteBatch};
 use std::collections::BTreeMap;
 
 /// The version of a single line.
@@ -61,7 +62,11 @@ impl CurrentLines {
         let options: Vec<String> = options.map(|(key, value)| format!("{key}={value}")).collect();
         let descriptor = StateDescriptor::new(name, StateKind::Value, CodecId::new("line", COUNTED_LINES))
             .with_key_schema(types(&mut table.primary_key.iter().copied()))
-            .with_value_schema(format!("{} as {}", types(&mut (0..fields.len())), options.join(" ")));
+            .with_value_schema(format!("{} as {}", types(&mut (0..fields.len())), options.join(" ")))
+            .with_columns(StateColumns {
+                key: row_schema(table.primary_key.iter().map(|column| &fields[*column]))?,
+                ..StateColumns::default()
+            });
         Ok(CurrentLines { state: state.register(&descriptor)?, upsert, writes: WriteBatch::new() })
     }
 

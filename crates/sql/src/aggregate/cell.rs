@@ -1,7 +1,6 @@
 //! One accumulator of all groups of a batch: a column that rows are folded into.
 
 use super::accumulators::Fold;
-use super::exact_sum::ExactSum;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -10,6 +9,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
 use headpond_state::row::Datum;
+use headpond_state::sums::ExactSum;
 use headpond_state::{Error, Result};
 use std::cmp::Ordering;
 

@@ -42,7 +42,7 @@ impl GroupAggregateFactory {
 
 impl KeyedOperatorFactory for GroupAggregateFactory {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
-        let state = setup.state.register(&accumulators_descriptor(&self.plan))?;
+        let state = setup.state.register(&accumulators_descriptor(&self.plan, &[])?)?;
         Ok(Box::new(GroupAggregate {
             codec: GroupCodec::new(&self.plan, ACCUMULATORS),
             sorted: setup.capabilities.prefers_sorted_batches,
@@ -59,6 +59,7 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
             sets: match self.plan.layout.has_sets() {
                 true => Some(ValueSets::open(
                     &self.plan,
+                    &[],
                     setup.state,
                     setup.capabilities.prefers_sorted_batches,
                     setup.max_parallelism,
@@ -71,12 +72,17 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
 }
 
 /// The declaration of the state that holds groups' accumulators.
-pub(super) fn accumulators_descriptor(plan: &AggregatePlan) -> StateDescriptor {
+/// `namespace` names the parts of the namespace.
+///
+/// # Errors
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a type that state cannot hold.
+pub(super) fn accumulators_descriptor(plan: &AggregatePlan, namespace: &[&str]) -> Result<StateDescriptor> {
     let codec = plan.codec();
-    StateDescriptor::new(ACCUMULATORS, StateKind::Aggregating, codec.codec_id())
+    Ok(StateDescriptor::new(ACCUMULATORS, StateKind::Aggregating, codec.codec_id())
         .with_key_schema(plan.key_schema.to_string())
         .with_value_schema(codec.schema().to_string())
-        .with_ttl(plan.ttl)
+        .with_columns(plan.accumulators_shown(namespace)?)
+        .with_ttl(plan.ttl))
 }
 
 /// The operator on a worker.

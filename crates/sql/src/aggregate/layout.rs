@@ -7,6 +7,7 @@ use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
 use headpond_state::row::{DataKind, Datum, Field, FieldType, RowCodec, RowFormat, RowSchema};
+use headpond_state::sums::{EXACT_PARTS, IS_SET, LOST};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, Result};
 
@@ -51,6 +52,8 @@ pub(crate) struct AggregateCall {
     pub(crate) filter: Option<usize>,
     /// The argument and the filter as text.
     pub(crate) text: String,
+    /// What people call the result.
+    pub(crate) name: String,
     /// The type of the result.
     pub(crate) output: DataType,
 }
@@ -75,6 +78,8 @@ pub(crate) struct AggregatePlan {
     pub(crate) key_columns: usize,
     /// The types of the key.
     pub(crate) key_schema: KeySchema,
+    /// What people call the key's columns.
+    pub(crate) key_names: Vec<String>,
     /// The columns of the result.
     pub(crate) output: SchemaRef,
     /// Where each of them comes from.
@@ -147,7 +152,7 @@ pub(super) struct CellSpec {
     pub(super) feed: Feed,
     pub(super) argument: Option<usize>,
     pub(super) filter: Option<usize>,
-    name: String,
+    pub(super) name: String,
 }
 
 /// What a cell is fed with.
@@ -335,15 +340,15 @@ impl CellSpec {
             }
             CellKind::SumFloat => {
                 field(name.clone(), DataKind::Float64.nullable());
-                field(format!("{name} lost"), DataKind::Float64.required());
+                field(format!("{name}{LOST}"), DataKind::Float64.required());
             }
             CellKind::SumExact => {
                 let parts = || DataKind::List(Box::new(DataKind::Float64.required())).required();
-                field(format!("{name} is set"), DataKind::Bool.required());
-                field(format!("{name} parts"), parts());
-                field(format!("{name} huge parts"), parts());
-                for what in ["NaN", "Infinity", "-Infinity"] {
-                    field(format!("{name} of {what}"), DataKind::Int64.required());
+                field(format!("{name}{IS_SET}"), DataKind::Bool.required());
+                let counts = || DataKind::Int64.required();
+                let types = [parts(), parts(), counts(), counts(), counts()];
+                for (part, ty) in EXACT_PARTS.iter().zip(types) {
+                    field(format!("{name}{part}"), ty);
                 }
             }
             _ => {

@@ -2,8 +2,8 @@
 
 use super::accumulators::Accumulators;
 use super::cell::{Cell, CellKind, CellValues, Overflow, add_compensated, is_beyond};
-use super::exact_sum::ExactSum;
 use headpond_state::row::Datum;
+use headpond_state::sums::ExactSum;
 use std::cmp::Ordering;
 
 /// A group that takes up another one: where to, and where from.

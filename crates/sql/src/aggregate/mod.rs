@@ -10,11 +10,11 @@
 //! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
 //! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `cell`, `exact_sum`, `accumulators`, `merge`, `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`.
+//! In reading order: `layout`, `columns`, `cell`, `accumulators`, `merge`, `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`.
 
 mod accumulators;
 mod cell;
-mod exact_sum;
+mod columns;
 mod group;
 mod group_codec;
 mod grouping;

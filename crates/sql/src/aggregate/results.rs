@@ -2,7 +2,6 @@
 
 use super::accumulators::Accumulators;
 use super::cell::CellValues;
-use super::exact_sum::ExactSum;
 use super::layout::{AggregateCall, AggregateFunction, AggregatePlan, CallCells};
 use arrow_array::types::Decimal128Type;
 use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, PrimitiveArray};
@@ -10,6 +9,7 @@ use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use headpond_runtime::batch::arrow_error;
 use headpond_runtime::datum::column_of;
+use headpond_state::sums::ExactSum;
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 

@@ -14,10 +14,11 @@ use super::plan::{JoinPlan, JoinSide};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use headpond_runtime::datum::{datum_at, field_type, row_schema};
 use headpond_runtime::numbers::{NumberColumn, is_number};
+use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::encoding::KeySchema;
 use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
 use headpond_state::ttl::{self, TtlConfig};
-use headpond_state::{Context, EntryOrder, Error, Result, StateDescriptor, StateKind};
+use headpond_state::{Context, EntryOrder, Error, Result, StateColumns, StateDescriptor, StateKind};
 use std::sync::Arc;
 
 /// What tells a row's entry from the others of its key.
@@ -44,6 +45,7 @@ pub(super) struct SideRows {
     pub(super) of_numbers: bool,
     codec: RowCodec,
     name: &'static str,
+    shown: StateColumns,
 }
 
 /// A row that is kept, apart from its columns.
@@ -82,6 +84,7 @@ impl SideRows {
         if row.is_empty() {
             row.push(Field::new("nothing", DataKind::Bool.nullable()));
         }
+        let names: Vec<String> = row.iter().map(|field| field.name.clone()).collect();
         row[0].name.push_str(&format!(" by {key_text}"));
         if let Some(bucket_ms) = bucket_ms {
             row[0].name.push_str(&format!(" in buckets of {bucket_ms} ms"));
@@ -90,9 +93,11 @@ impl SideRows {
             && *columns > 0
             && plan.format == RowFormat::Row
             && fields.iter().all(|field| is_number(field.data_type()));
+        let fields = row.iter().map(|field| field.name.clone());
+        let shown = shown(plan, side, &identity, names.into_iter().zip(fields).collect());
         let codec = RowCodec::new(plan.format, RowSchema::new(row));
         let name = if side == 0 { "left rows" } else { "right rows" };
-        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, of_numbers, codec, name })
+        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, of_numbers, codec, name, shown })
     }
 
     /// The declaration of the state.
@@ -108,6 +113,7 @@ impl SideRows {
         StateDescriptor::new(self.name, kind, self.codec.codec_id())
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(value)
+            .with_columns(self.shown.clone())
             .with_order(order)
             .with_ttl(self.ttl)
     }
@@ -266,6 +272,39 @@ impl SideRows {
 
     fn located(&self, error: Error) -> Error {
         error.with(Context::State, self.name)
+    }
+}
+
+/// What people see of a side's state (see `headpond_state::columns`): its rows. `value` are the value's fields with the names they have
+/// in the query.
+fn shown(plan: &JoinPlan, side: usize, identity: &Identity, value: Vec<(String, String)>) -> StateColumns {
+    let JoinSide { schema, columns, key, changing, .. } = &plan.sides[side];
+    // A column of the row that is one of the key, too, is shown once.
+    let key = key.iter().zip(plan.key_schema.types()).map(|(column, ty)| {
+        let name = if column < columns { "" } else { schema.field(*column).name() };
+        Field::new(name, ty.clone())
+    });
+    let sequence = UserKeyColumn::new("_sequence", DataKind::UInt64.required());
+    let user_key = match identity {
+        Identity::Sequence => vec![sequence],
+        Identity::Timed => vec![UserKeyColumn::new("_time", DataKind::Timestamp.required()), sequence],
+        Identity::Value(row) => {
+            let named = schema.fields().iter().zip(row.types());
+            named.map(|(field, ty)| UserKeyColumn::new(field.name(), ty.clone())).collect()
+        }
+    };
+    let hidden = value.len() - if *changing { 0 } else { *columns };
+    let value = value.into_iter().enumerate().map(|(index, (name, field))| ValueColumn {
+        name: if index < hidden { format!("_{name}") } else { name },
+        field,
+        divided_by: None,
+        ty: None,
+    });
+    StateColumns {
+        key: RowSchema::new(key.collect()),
+        user_key: UserKeyColumns::all(user_key),
+        value: value.collect(),
+        ..StateColumns::default()
     }
 }
 

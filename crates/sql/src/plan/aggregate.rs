@@ -1,5 +1,6 @@
 //! From an aggregate of a logical plan to a keyed operator.
 
+use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base};
 use super::types::canonical;
 use super::window::FlowWindow;
@@ -24,6 +25,7 @@ impl FlowBuilder<'_> {
     /// The nodes of an aggregate.
     pub(super) fn aggregate(&mut self, aggregate: &Aggregate) -> Result<Flow> {
         let overwrites = std::mem::take(&mut self.overwrites);
+        let names = std::mem::take(&mut self.names);
         let windowed = aggregate.group_expr.iter().any(is_windowed) || has_windows(&aggregate.input)?;
         let flow = self.build(&aggregate.input, windowed)?;
         let (flow, group_filter) = self.with_grouped_windows(flow, aggregate)?;
@@ -33,7 +35,8 @@ impl FlowBuilder<'_> {
             return Err(Error::unsupported("windows over a changing result are not supported")
                 .hint("compute windows over the table itself"));
         }
-        let calls = input.calls()?;
+        let calls = input.calls(&names)?;
+        let key_names = input.key_names(&names);
         let late = match &window {
             Some(Windows::OfTime { time: RowTime::Event(_), .. }) => self.late_columns(&flow)?,
             _ => None,
@@ -63,6 +66,7 @@ impl FlowBuilder<'_> {
             input: Arc::clone(&schema),
             key_columns,
             key_schema,
+            key_names,
             output: Arc::clone(&output),
             output_columns,
             calls,
@@ -172,16 +176,31 @@ impl<'a> AggregateInput<'a> {
         self.keys.len() + index
     }
 
-    fn calls(&mut self) -> Result<Vec<AggregateCall>> {
+    /// What people call the key's columns: by their own names, and expressions by what the query makes of them.
+    fn key_names(&self, names: &ColumnNames) -> Vec<String> {
+        let name = |key: usize| {
+            let expr = &self.keys[key];
+            let index = self.output_columns.iter().position(|column| *column == OutputColumn::Key(key));
+            let given = index.and_then(|index| names.get(index)).filter(|_| !matches!(expr, Expr::Column(_)));
+            given.cloned().unwrap_or_else(|| text_of(expr))
+        };
+        (0..self.keys.len()).map(name).collect()
+    }
+
+    fn calls(&mut self, names: &ColumnNames) -> Result<Vec<AggregateCall>> {
         let mut calls = Vec::new();
         for (index, expr) in self.aggregate.aggr_expr.iter().enumerate() {
             let call = match expr.clone().unalias() {
                 Expr::AggregateFunction(call) => call,
                 other => return Err(not_supported(&format!("the aggregate {}", text_of(&other)), None)),
             };
-            let field = self.aggregate.schema.field(self.aggregate.group_expr.len() + index);
-            let output = canonical(field.data_type())?;
-            calls.push(self.call(&call, output)?);
+            let position = self.aggregate.group_expr.len() + index;
+            let output = canonical(self.aggregate.schema.field(position).data_type())?;
+            let mut call = self.call(&call, output)?;
+            if let Some(name) = names.get(position) {
+                call.name.clone_from(name);
+            }
+            calls.push(call);
             self.output_columns.push(OutputColumn::Call(index));
         }
         Ok(calls)
@@ -219,7 +238,8 @@ impl<'a> AggregateInput<'a> {
             Some(filter) => format!("{argument_text} where {}", self.text(filter)),
         };
         let distinct = call.params.distinct;
-        Ok(AggregateCall { function, argument, distinct, filter, text, output })
+        let name = format!("{}({}{text})", function.name(), if distinct { "DISTINCT " } else { "" });
+        Ok(AggregateCall { function, argument, distinct, filter, text, name, output })
     }
 
     fn argument(

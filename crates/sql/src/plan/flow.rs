@@ -4,6 +4,7 @@
 //! change the expressions; where a step needs rows (an aggregate, a sink) the flow is *materialized*: one step that filters and
 //! projects.
 
+use super::column_names::ColumnNames;
 use super::error::planning_error;
 use super::rank::RankLimit;
 use super::session::Session;
@@ -62,6 +63,8 @@ pub(super) struct FlowBuilder<'s> {
     pub(super) ttls: StateTtls,
     /// Whether the next aggregate's updates overwrite the row of its key, so that nobody needs the old row.
     pub(super) overwrites: bool,
+    /// What the columns of the next plan become, for those who look into its state.
+    pub(super) names: ColumnNames,
     /// What is kept of the rows that the next window numbers.
     pub(super) rank: Option<RankLimit>,
     /// What operators keep, for `EXPLAIN`.
@@ -96,6 +99,7 @@ impl<'s> FlowBuilder<'s> {
             sources,
             ttls,
             overwrites: false,
+            names: ColumnNames::default(),
             rank: None,
             notes: BTreeMap::new(),
             late: Vec::new(),
@@ -125,6 +129,7 @@ impl<'s> FlowBuilder<'s> {
 
     /// The nodes that compute `plan`. `row_watermark` asks for the hidden column of row watermarks.
     pub(super) fn build(&mut self, plan: &LogicalPlan, row_watermark: bool) -> Result<Flow> {
+        self.names = std::mem::take(&mut self.names).through(plan);
         match plan {
             LogicalPlan::TableScan(scan) => {
                 let table = scanned(scan)?;

@@ -1,5 +1,6 @@
 //! `INSERT INTO`: a query's columns checked against the table's, and the sink.
 
+use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder};
 use super::query::{optimize, plan_query};
 use super::rank::{is_numbered_within, key_of_one_row};
@@ -58,6 +59,7 @@ impl FlowBuilder<'_> {
         let key = key.filter(|key| !key.is_empty());
         self.overwrites = key.as_ref().is_some_and(|key| is_grouped_by(plan, key.clone(), false));
         let is_keyed = key.is_some_and(|key| is_grouped_by(plan, key, true));
+        self.names = ColumnNames::of(targets.iter().map(|target| table.physical.field(*target).name().clone()));
         let flow = self.build(plan, false).at(insert.query.position)?;
         let flow = self.fitted(flow, table, targets, plan).at(insert.query.position)?;
         let input = SinkInput {

@@ -5,6 +5,7 @@
 //! (`flow`, `aggregate`, `join`, `insert`).
 
 mod aggregate;
+mod column_names;
 mod error;
 mod explain;
 mod field_names;

@@ -46,6 +46,7 @@ impl KeyedOperatorFactory for FirstRowFactory {
         let descriptor = StateDescriptor::new(FIRST_ROW, StateKind::Value, self.codec.codec_id())
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(self.codec.schema().to_string())
+            .with_columns(plan.key_shown())
             .with_ttl(plan.ttl);
         Ok(Box::new(FirstRow {
             state: setup.state.register(&descriptor)?,

@@ -14,8 +14,9 @@ pub(crate) use top::TopRowsFactory;
 
 use crate::gathering::MiniBatch;
 use arrow_schema::SchemaRef;
+use headpond_state::StateColumns;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::RowFormat;
+use headpond_state::row::{Field, RowFormat, RowSchema};
 use headpond_state::ttl::TtlConfig;
 
 /// What both operators are made from.
@@ -47,6 +48,15 @@ pub(crate) struct RankPlan {
     pub(crate) format: RowFormat,
     /// When they expire.
     pub(crate) ttl: Option<TtlConfig>,
+}
+
+impl RankPlan {
+    /// What people see of keys (see `headpond_state::columns`).
+    fn key_shown(&self) -> StateColumns {
+        let named = self.input.fields().iter().zip(self.key_schema.types());
+        let key = named.map(|(field, ty)| Field::new(field.name(), ty.clone())).collect();
+        StateColumns { key: RowSchema::new(key), ..StateColumns::default() }
+    }
 }
 
 /// A column that rows are ordered by.

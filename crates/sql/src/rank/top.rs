@@ -17,11 +17,12 @@ use headpond_runtime::datum::{column_of, field_type};
 use headpond_runtime::key::KeyEncoder;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::{KeyBatch, ScanRange};
+use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
 use headpond_state::encoding::{KeySchema, put_u64};
 use headpond_state::row::Datum;
 use headpond_state::{
-    CodecId, Context, Error, Flow, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind,
-    WriteBatch, ttl,
+    CodecId, Context, Error, Flow, KeyedStateBackend, MaxParallelism, Result, StateColumns, StateDescriptor, StateId,
+    StateKind, WriteBatch, ttl,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -52,6 +53,23 @@ impl TopRowsFactory {
         format!("state `{ROWS}`: {which} rows in order: {}", self.value_schema())
     }
 
+    /// What people see of the state: the rows. Their sort keys say nothing more.
+    fn shown(&self) -> Result<StateColumns> {
+        let plan = &self.plan;
+        let mut components = Vec::new();
+        for sort in &plan.order {
+            components.push(UserKeyColumn {
+                descending: sort.descending,
+                moved_nulls: sort.nulls_first == sort.descending,
+                ..UserKeyColumn::new("", field_type(plan.input.field(sort.column))?)
+            });
+        }
+        for (field, ty) in plan.input.fields()[plan.key_columns..].iter().zip(self.row_schema.types()) {
+            components.push(UserKeyColumn::new(field.name(), ty.clone()));
+        }
+        Ok(StateColumns { user_key: UserKeyColumns::all(components), ..plan.key_shown() })
+    }
+
     fn value_schema(&self) -> String {
         let plan = &self.plan;
         let order = plan.order.iter().map(|sort| {
@@ -74,6 +92,7 @@ impl KeyedOperatorFactory for TopRowsFactory {
         let descriptor = StateDescriptor::new(ROWS, StateKind::Map, CodecId::new("counted-rows", VERSION))
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(format!("{}{kept}", self.value_schema()))
+            .with_columns(self.shown()?)
             .with_ttl(plan.ttl);
         let columns: Vec<usize> = (plan.key_columns..plan.input.fields().len()).collect();
         Ok(Box::new(TopRows {

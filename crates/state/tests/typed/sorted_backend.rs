@@ -64,7 +64,7 @@ impl KeyedStateBackend for SortedBackend {
     }
 
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
-        if let Some(index) = self.states.iter().position(|state| state.descriptor == *descriptor) {
+        if let Some(index) = self.states.iter().position(|state| state.descriptor.is_same(descriptor)) {
             return Ok(StateId(index as u16));
         }
         let entries = self.restored.remove(&descriptor.name).unwrap_or_default();

@@ -34,12 +34,16 @@ use headpond_state::{
 /// The name of the state.
 pub(super) const VALUES: &str = "values";
 
-/// The declaration of the state of values.
-pub(crate) fn values_descriptor(plan: &AggregatePlan) -> StateDescriptor {
-    StateDescriptor::new(VALUES, StateKind::Map, CodecId::new("counts", VERSION))
+/// The declaration of the state of values. `namespace` names the parts of the namespace.
+///
+/// # Errors
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a type that state cannot hold.
+pub(crate) fn values_descriptor(plan: &AggregatePlan, namespace: &[&str]) -> Result<StateDescriptor> {
+    Ok(StateDescriptor::new(VALUES, StateKind::Map, CodecId::new("counts", VERSION))
         .with_key_schema(plan.key_schema.to_string())
         .with_value_schema(plan.layout.sets_schema())
-        .with_ttl(plan.ttl.map(|ttl| TtlConfig { ttl_ms: ttl.ttl_ms.saturating_add(ttl.ttl_ms / 4 + 1), ..ttl }))
+        .with_columns(plan.values_shown(namespace)?)
+        .with_ttl(plan.ttl.map(|ttl| TtlConfig { ttl_ms: ttl.ttl_ms.saturating_add(ttl.ttl_ms / 4 + 1), ..ttl })))
 }
 
 /// The sets of an operator's groups on a worker.
@@ -108,6 +112,7 @@ impl ValueSets {
     /// The sets that `plan` needs; their state is registered.
     pub(super) fn open(
         plan: &AggregatePlan,
+        namespace: &[&str],
         state: &mut dyn KeyedStateBackend,
         sorted: bool,
         max_parallelism: MaxParallelism,
@@ -118,7 +123,7 @@ impl ValueSets {
             Ok(Set { spec: spec.clone(), encoder, schema: KeySchema::new(vec![ty.clone()]), ty })
         };
         Ok(ValueSets {
-            state: state.register(&values_descriptor(plan))?,
+            state: state.register(&values_descriptor(plan, namespace)?)?,
             sets: plan.layout.sets.iter().map(set).collect::<Result<_>>()?,
             cells: plan.layout.cells.clone(),
             retracts: plan.layout.retracts,

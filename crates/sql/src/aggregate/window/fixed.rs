@@ -9,8 +9,9 @@
 
 use super::row_times::{RowTimes, WITHOUT_TIME};
 use super::rows::ClosedWindows;
-use super::{TIMERS, WINDOWS_PER_PASS, WindowSpec, Windows};
+use super::{WINDOWS_PER_PASS, WindowSpec, Windows, timers_descriptor};
 use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::columns::{SLICE, WINDOW};
 use crate::aggregate::group::{ACCUMULATORS, accumulators_descriptor, give_slices, overflow_error};
 use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::grouping::Grouping;
@@ -62,13 +63,17 @@ pub(super) struct FixedWindows {
 impl FixedWindows {
     /// Opens the operator of one worker.
     pub(super) fn open(plan: Arc<AggregatePlan>, spec: WindowSpec, setup: OperatorSetup<'_>) -> Result<Self> {
-        let state = setup.state.register(&accumulators_descriptor(&plan))?;
-        let timers = Timers::descriptor(TIMERS).with_key_schema(plan.key_schema.to_string());
+        let namespace = match spec.windows {
+            Windows::OfTime { shape: WindowShape::Hop { .. }, .. } => SLICE,
+            _ => WINDOW,
+        };
+        let state = setup.state.register(&accumulators_descriptor(&plan, &namespace)?)?;
+        let timers = timers_descriptor(&plan, &WINDOW);
         let mut timers = Timers::register(setup.state, &timers)?;
         let earliest = timers.earliest(setup.state)?;
         let sorted = setup.capabilities.prefers_sorted_batches;
         let sets = match plan.layout.has_sets() {
-            true => Some(ValueSets::open(&plan, setup.state, sorted, setup.max_parallelism)?),
+            true => Some(ValueSets::open(&plan, &namespace, setup.state, sorted, setup.max_parallelism)?),
             false => None,
         };
         Ok(FixedWindows {

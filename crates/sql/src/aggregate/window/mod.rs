@@ -20,12 +20,20 @@ pub(crate) use late_rows::{LATE_ROWS_PORT, LateRows};
 use super::layout::AggregatePlan;
 use crate::expression::WindowShape;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup};
-use headpond_state::Result;
 use headpond_state::row::RowSchema;
+use headpond_state::typed::Timers;
+use headpond_state::{Result, StateDescriptor};
 use std::sync::Arc;
 
 /// The name of the state of timers.
 const TIMERS: &str = "window ends";
+
+/// The declaration of the state of timers. `namespace` names the parts of their namespaces.
+fn timers_descriptor(plan: &AggregatePlan, namespace: &[&str]) -> StateDescriptor {
+    Timers::descriptor(TIMERS)
+        .with_key_schema(plan.key_schema.to_string())
+        .with_columns(plan.key_columns_shown(namespace))
+}
 
 /// How many windows are closed at a time.
 const WINDOWS_PER_PASS: usize = 4096;

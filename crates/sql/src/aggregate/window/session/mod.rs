@@ -19,9 +19,10 @@ mod value;
 
 use super::row_times::{RowTimes, WITHOUT_TIME};
 use super::rows::ClosedWindows;
-use super::{TIMERS, WINDOWS_PER_PASS, WindowSpec};
+use super::{WINDOWS_PER_PASS, WindowSpec, timers_descriptor};
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::cell::Overflow;
+use crate::aggregate::columns::WINDOW;
 use crate::aggregate::group::{ACCUMULATORS, give_slices, overflow_error};
 use crate::aggregate::grouping::Grouping;
 use crate::aggregate::layout::AggregatePlan;
@@ -36,7 +37,7 @@ use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
 use headpond_state::{
     Context, Error, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
 };
-use older::{OLDER_SESSIONS, OlderSessions, Wanted, times_of};
+use older::{OLDER_SESSIONS, OlderSessions, TIMES, Wanted, times_of};
 use open::{OpenSessions, Origin};
 use std::sync::Arc;
 use value::{KeyTimes, SessionCodec, ValueBuffer};
@@ -93,9 +94,10 @@ impl Sessions {
         let codec = SessionCodec::new(&plan.layout, plan.format);
         let descriptor = StateDescriptor::new(ACCUMULATORS, StateKind::Aggregating, codec.codec().codec_id())
             .with_key_schema(plan.key_schema.to_string())
-            .with_value_schema(codec.codec().schema().to_string());
+            .with_value_schema(codec.codec().schema().to_string())
+            .with_columns(plan.accumulators_shown(&WINDOW)?);
         let state = setup.state.register(&descriptor)?;
-        let timers = Timers::descriptor(TIMERS).with_key_schema(plan.key_schema.to_string());
+        let timers = timers_descriptor(&plan, &TIMES);
         let mut timers = Timers::register(setup.state, &timers)?;
         let earliest = timers.earliest(setup.state)?;
         Ok(Sessions {

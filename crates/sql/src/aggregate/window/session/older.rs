@@ -6,18 +6,23 @@
 
 use super::open::{OpenSessions, Origin};
 use crate::aggregate::accumulators::Accumulators;
+use crate::aggregate::columns::WINDOW;
+use crate::aggregate::group::ACCUMULATORS;
 use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::layout::AggregatePlan;
 use headpond_state::backend::{Entry, Flow, KeyBatch, ScanRange};
 use headpond_state::encoding::{window_namespace, window_of_namespace};
 use headpond_state::typed::{KeyContext, Timers};
 use headpond_state::{
-    AccessPattern, Context, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,
+    AccessPattern, Context, KeyedStateBackend, MaxParallelism, Result, StateColumns, StateDescriptor, StateId,
+    StateKind, WriteBatch,
 };
 
 /// The name of the state.
 pub(super) const OLDER_SESSIONS: &str = "older sessions";
 
+/// An end and a start.
+pub(super) const TIMES: [&str; 2] = [WINDOW[1], WINDOW[0]];
 /// The bytes of an end and a start.
 const TIMES_LEN: usize = 16;
 
@@ -43,6 +48,7 @@ impl OlderSessions {
         let descriptor = StateDescriptor::new(OLDER_SESSIONS, StateKind::Aggregating, codec.codec_id())
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(codec.schema().to_string())
+            .with_columns(StateColumns { part_of: Some(ACCUMULATORS.to_owned()), ..plan.accumulators_shown(&TIMES)? })
             .with_access(AccessPattern::Scan);
         let codec = GroupCodec::new(plan, OLDER_SESSIONS);
         Ok(OlderSessions { state: backend.register(&descriptor)?, codec })

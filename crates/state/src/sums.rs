@@ -1,20 +1,34 @@
-//! A sum of floating-point numbers that rows can be taken back from.
+//! Sums of floating-point numbers as states keep them.
 //!
-//! Rounding cannot be undone: after `1e300 + 1.0 - 1e300` an ordinary sum is 0. So the sum is kept exactly, as numbers whose bits
+//! A sum takes several fields of a row, the first of them under the sum's name:
+//!
+//! | sum | fields |
+//! |---|---|
+//! | compensated | `s` (`float64?`, NULL: no value yet) and `s lost`, what rounding has lost; the sum is both together |
+//! | [exact](ExactSum) | `s is set`, `s parts`, `s huge parts`, `s of NaN`, `s of Infinity`, `s of -Infinity` |
+//!
+//! The second is one that rows can be taken back from. Rounding cannot be undone: after `1e300 + 1.0 - 1e300` an ordinary sum is 0. So the sum is kept exactly, as numbers whose bits
 //! do not overlap (Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997): mostly one or two of them. What is no number
 //! is counted apart, and taking it back leaves a finite sum. Numbers near the end of the range are summed on a smaller scale, so
 //! that no partial sum leaves it.
 
-use headpond_state::row::Datum;
+use crate::row::Datum;
 
 /// From here on numbers are summed on the smaller scale: 2^960.
 const HUGE: f64 = f64::from_bits((1023 + 960) << 52);
 /// The smaller scale: 2^-128.
 const SCALE: f64 = f64::from_bits((1023 - 128) << 52);
 
-/// The sum.
+/// What the second field of a compensated sum has behind the sum's name.
+pub const LOST: &str = " lost";
+/// What the first field of an exact sum has behind the sum's name.
+pub const IS_SET: &str = " is set";
+/// What the further fields of an exact sum have behind the sum's name, in this order.
+pub const EXACT_PARTS: [&str; ExactSum::FIELDS] = [" parts", " huge parts", " of NaN", " of Infinity", " of -Infinity"];
+
+/// An exact sum.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct ExactSum {
+pub struct ExactSum {
     /// Numbers of growing magnitude whose bits do not overlap.
     parts: Vec<f64>,
     /// The same of huge numbers, each scaled down.
@@ -25,12 +39,12 @@ pub(super) struct ExactSum {
 }
 
 impl ExactSum {
-    /// How many fields its state has.
-    pub(super) const FIELDS: usize = 5;
+    /// How many fields its state has, without the one that says whether it is set.
+    pub const FIELDS: usize = 5;
 
     /// Adds a number (`sign` is 1) or takes it back (-1).
     #[inline]
-    pub(super) fn add(&mut self, number: f64, sign: i64) {
+    pub fn add(&mut self, number: f64, sign: i64) {
         if number.is_finite() {
             let number = if sign < 0 { -number } else { number };
             if number.abs() < HUGE {
@@ -48,7 +62,7 @@ impl ExactSum {
     }
 
     /// Adds another sum.
-    pub(super) fn merge(&mut self, other: &ExactSum) {
+    pub fn merge(&mut self, other: &ExactSum) {
         other.parts.iter().for_each(|part| grow(&mut self.parts, *part));
         other.huge_parts.iter().for_each(|part| grow(&mut self.huge_parts, *part));
         self.nans += other.nans;
@@ -57,12 +71,12 @@ impl ExactSum {
     }
 
     /// Forgets everything.
-    pub(super) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         *self = ExactSum::default();
     }
 
     /// The sum, rounded once.
-    pub(super) fn value(&self) -> f64 {
+    pub fn value(&self) -> f64 {
         match (self.nans > 0, self.infinities > 0, self.negative_infinities > 0) {
             (true, _, _) | (_, true, true) => f64::NAN,
             (_, true, false) => f64::INFINITY,
@@ -77,7 +91,7 @@ impl ExactSum {
     }
 
     /// Appends the fields of its state.
-    pub(super) fn store(&self, row: &mut Vec<Datum>) {
+    pub fn store(&self, row: &mut Vec<Datum>) {
         let list = |parts: &[f64]| Datum::List(parts.iter().map(|part| Datum::Float64(*part)).collect());
         row.push(list(&self.parts));
         row.push(list(&self.huge_parts));
@@ -85,7 +99,7 @@ impl ExactSum {
     }
 
     /// The sum of a state's fields; `None` if they are none.
-    pub(super) fn restore(fields: &[Datum]) -> Option<Self> {
+    pub fn restore(fields: &[Datum]) -> Option<Self> {
         let [Datum::List(parts), Datum::List(huge_parts), counts @ ..] = fields else { return None };
         let [Datum::Int64(nans), Datum::Int64(infinities), Datum::Int64(negative_infinities)] = counts else {
             return None;

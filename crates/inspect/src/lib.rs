@@ -1,0 +1,1 @@
+//! State in a checkpoint as SQL tables.
