@@ -1,6 +1,7 @@
 //! The command line.
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use headpond_inspect::FileFormat;
 use std::path::PathBuf;
 
 /// Streaming SQL with state you can trust: checkpointed, and restored exactly.
@@ -29,6 +30,9 @@ pub(crate) enum Command {
     Savepoint(SavepointCommand),
     /// List the jobs that run on this machine.
     Jobs(JobsArguments),
+    /// Look at the state in a checkpoint as SQL tables; the job may run on.
+    #[command(subcommand)]
+    State(StateCommand),
 }
 
 #[derive(Debug, Args)]
@@ -166,6 +170,78 @@ pub(crate) struct CheckpointPath {
     pub(crate) location: String,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StateCommand {
+    /// List the tables: a state of an operator each.
+    Tables {
+        #[command(flatten)]
+        path: StatePath,
+    },
+    /// Show the columns of a table, by default of all.
+    Schema {
+        #[command(flatten)]
+        path: StatePath,
+        /// The table.
+        table: Option<String>,
+    },
+    /// Run a query over the tables, and print its rows.
+    Query {
+        #[command(flatten)]
+        path: StatePath,
+        /// A SELECT, or the name of a table for all its rows.
+        sql: String,
+        /// How rows are printed.
+        #[arg(long, value_enum, default_value_t = QueryFormat::Table)]
+        format: QueryFormat,
+    },
+    /// Write a table, or the rows of a query, to a file.
+    Export {
+        #[command(flatten)]
+        path: StatePath,
+        /// The name of a table, or a SELECT.
+        table_or_sql: String,
+        /// The file. One that is there is replaced.
+        #[arg(short, long, value_name = "FILE")]
+        output: PathBuf,
+        /// What the file is, if its name does not tell: parquet, csv or json.
+        #[arg(long)]
+        format: Option<FileFormat>,
+    },
+    /// Say what has changed from one checkpoint to another, operator by operator.
+    Diff {
+        /// The earlier checkpoint: as PATH of the other commands.
+        #[arg(value_name = "FROM")]
+        from: String,
+        /// The later checkpoint.
+        #[arg(value_name = "TO")]
+        to: String,
+        /// Show up to so many entries of each state that differ.
+        #[arg(long, value_name = "N", default_value_t = 0)]
+        rows: usize,
+        #[command(flatten)]
+        settings: SettingArguments,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StatePath {
+    /// A checkpoint `chk-<n>`, or the newest one of a job's directory: a path, or the URL of a store.
+    #[arg(value_name = "PATH")]
+    pub(crate) location: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum QueryFormat {
+    /// Columns as wide as they have to be.
+    Table,
+    /// Comma-separated values.
+    Csv,
+    /// A JSON object per line.
+    Json,
 }
 
 const EXIT_CODES: &str = "\

@@ -5,7 +5,8 @@
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
 //! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`jobs`],
-//! [`savepoints`], [`checkpoints`], [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format), [`logging`].
+//! [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format),
+//! [`logging`].
 
 mod arguments;
 mod backend;
@@ -28,6 +29,7 @@ mod savepoints;
 mod script;
 mod settings;
 mod signals;
+mod state;
 mod stores;
 
 use arguments::{Arguments, Command};
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Checkpoint(command) => checkpoints::execute(command),
         Command::Savepoint(command) => savepoints::execute(command),
         Command::Jobs(arguments) => jobs::list(arguments),
+        Command::State(command) => state::execute(command),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

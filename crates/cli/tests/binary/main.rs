@@ -2,10 +2,12 @@
 
 mod checkpoints;
 mod mistakes;
+mod open_sessions;
 mod output;
 mod resumption;
 mod running;
 mod s3;
 mod savepoints;
+mod state_tables;
 mod support;
 mod totals;

@@ -1,0 +1,41 @@
+//! `state diff`: what has changed between two checkpoints.
+
+use super::describe::kind;
+use super::text_table::{aligned, widths};
+use crate::console;
+use crate::format::Count;
+use headpond_inspect::{StateCatalog, StateDiff, as_text, diff};
+use headpond_state::Result;
+use std::fmt::Write;
+
+/// Says what has changed in each state, and shows up to `rows` entries of each that differ.
+pub(super) fn difference(from: &StateCatalog, to: &StateCatalog, rows: usize) -> Result<()> {
+    console::line(format_args!("from {} to {}", from.checkpoint().location(), to.checkpoint().location()));
+    let mut table =
+        vec![["operator", "state", "kind", "added", "removed", "changed", "unchanged"].map(str::to_owned).to_vec()];
+    let mut examples = String::new();
+    diff(from, to, rows, &mut |found| {
+        table.push(summary(&found));
+        let mut text = Vec::new();
+        if let Some(batch) = &found.examples {
+            let columns = as_text(batch)?;
+            text.push(batch.schema().fields().iter().map(|field| field.name().clone()).collect());
+            text.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+            // Writing to a String does not fail.
+            let _ =
+                write!(examples, "\n{}, state `{}`\n{}", found.operator, found.state, aligned(&text, &widths(&text)));
+        }
+        if let Some(why) = &found.incomparable {
+            let _ = write!(examples, "\n{}, state `{}` cannot be compared: {why}\n", found.operator, found.state);
+        }
+        Ok(())
+    })?;
+    console::data(&(aligned(&table, &widths(&table)) + &examples))
+}
+
+fn summary(diff: &StateDiff) -> Vec<String> {
+    let counts = [diff.added, diff.removed, diff.changed, diff.unchanged];
+    let counts =
+        counts.map(|count| if diff.incomparable.is_some() { "?".to_owned() } else { Count(count).to_string() });
+    [diff.operator.clone(), diff.state.clone(), kind(diff.kind).to_owned()].into_iter().chain(counts).collect()
+}
