@@ -7,7 +7,7 @@ use crate::catalog::StateCatalog;
 use headpond_checkpoint::OperatorState;
 use headpond_state::{Context, Error, Flow, KeyedStateHandle, MaxParallelism, RestoredState, Result, StateReader};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// From so many bytes on a batch goes to the comparison.
 const BATCH_BYTES: usize = 256 << 10;
@@ -41,7 +41,9 @@ impl EntryBatch {
 /// The entries of some states of an operator.
 #[derive(Debug)]
 pub(super) struct Entries {
-    messages: Receiver<Message>,
+    /// There until the end.
+    messages: Option<Receiver<Message>>,
+    thread: Option<JoinHandle<()>>,
     batch: EntryBatch,
     /// The next entry in the batch.
     next: usize,
@@ -68,7 +70,7 @@ impl Entries {
         let place = operator.map(|operator| operator.operator.to_string()).unwrap_or_default();
         let (checkpoint, readers) = (catalog.checkpoint.clone(), std::sync::Arc::clone(&catalog.readers));
         let states = states.to_vec();
-        thread::Builder::new()
+        let thread = thread::Builder::new()
             .name("state reader".to_owned())
             .spawn(move || {
                 let max_parallelism = checkpoint.manifest().max_parallelism;
@@ -88,7 +90,13 @@ impl Entries {
                 }
             })
             .map_err(|cause| Error::exhausted("a thread cannot be started").because(cause))?;
-        Ok(Entries { messages, batch: EntryBatch::default(), next: 0, is_at_end: true })
+        Ok(Entries {
+            messages: Some(messages),
+            thread: Some(thread),
+            batch: EntryBatch::default(),
+            next: 0,
+            is_at_end: true,
+        })
     }
 
     /// Goes on to the next state.
@@ -101,14 +109,14 @@ impl Entries {
     /// The next entry of the state, if there is one.
     pub(super) fn peek(&mut self) -> Result<Option<(&[u8], &[u8])>> {
         while !self.is_at_end && self.next >= self.batch.ends.len() {
-            match self.messages.recv() {
-                Ok(Message::Entries(batch)) => {
+            match self.messages.as_ref().and_then(|messages| messages.recv().ok()) {
+                Some(Message::Entries(batch)) => {
                     self.batch = batch;
                     self.next = 0;
                 }
-                Ok(Message::EndOfState) => self.is_at_end = true,
-                Ok(Message::Failed(error)) => return Err(error),
-                Err(_) => return Err(Error::internal("the reader of a state has ended without a word")),
+                Some(Message::EndOfState) => self.is_at_end = true,
+                Some(Message::Failed(error)) => return Err(error),
+                None => return Err(Error::internal("the reader of a state has ended without a word")),
             }
         }
         Ok(if self.is_at_end { None } else { self.batch.get(self.next) })
@@ -117,6 +125,17 @@ impl Entries {
     /// Goes on to the next entry.
     pub(super) fn pass(&mut self) {
         self.next += 1;
+    }
+}
+
+/// Waits for the thread, which sees at its next batch that nobody listens: what it fetched goes with it.
+impl Drop for Entries {
+    fn drop(&mut self) {
+        self.messages = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic of it has been told as a missing word.
+            let _ = thread.join();
+        }
     }
 }
 

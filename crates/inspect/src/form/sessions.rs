@@ -4,6 +4,7 @@
 //! start, its end, its accumulators), then the others as a list of the same.
 
 use super::shown_row::ShownRow;
+use super::value::GiveRow;
 use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowSchema};
 use headpond_state::{Error, Result, StateDescriptor, StateKind};
 
@@ -45,11 +46,7 @@ impl SessionsForm {
     }
 
     /// Gives each session of a value: its ends and its columns.
-    pub(super) fn read(
-        &self,
-        value: &[u8],
-        give: &mut dyn FnMut(Option<&[Datum]>, &[Datum]) -> Result<()>,
-    ) -> Result<()> {
+    pub(super) fn read(&self, value: &[u8], give: &mut GiveRow<'_>) -> Result<()> {
         let misfit = || Error::corrupt("a value does not have the fields of its sessions");
         let mut row = Vec::new();
         self.codec.decode(value, &mut row)?;

@@ -11,6 +11,9 @@ const VALUE: &str = "value";
 /// The name of the count of rows that are kept once.
 const ROWS: &str = "_rows";
 
+/// Takes a row of a value: its namespace, where the value tells it, and its columns.
+pub(super) type GiveRow<'a> = dyn FnMut(Option<&[Datum]>, &[Datum]) -> Result<()> + 'a;
+
 /// How values are read.
 #[derive(Debug)]
 pub(super) enum ValueForm {
@@ -121,12 +124,8 @@ impl ValueForm {
         !matches!(self, ValueForm::Sessions(_) | ValueForm::Lines)
     }
 
-    /// Gives the rows of a value: the namespace, where the value tells it, and the columns.
-    pub(super) fn read(
-        &self,
-        value: &[u8],
-        give: &mut dyn FnMut(Option<&[Datum]>, &[Datum]) -> Result<()>,
-    ) -> Result<()> {
+    /// Gives the rows of a value.
+    pub(super) fn read(&self, value: &[u8], give: &mut GiveRow<'_>) -> Result<()> {
         match self {
             ValueForm::Nothing => give(None, &[]),
             ValueForm::Row { codec, row } => {

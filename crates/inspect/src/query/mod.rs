@@ -74,8 +74,8 @@ impl StateCatalog {
             }
             Ok(())
         });
-        // Readers that are not wanted any more see it at their next batch.
-        runtime.shutdown_background();
+        // Waits for readers that are not wanted any more, which see it at their next batch: what they fetched goes with them.
+        drop(runtime);
         outcome
     }
 

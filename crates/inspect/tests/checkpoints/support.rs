@@ -91,7 +91,7 @@ impl TestJob {
                 }
                 state.write(&mut writes).expect("there is room");
                 let snapshot = state.snapshot(id, &SnapshotOptions::default()).expect("a snapshot");
-                let handle = snapshot.upload(pending.sink()).expect("an upload");
+                let handle = snapshot.upload(&*pending.sink()).expect("an upload");
                 subtasks.push(SubtaskState {
                     subtask,
                     key_groups,

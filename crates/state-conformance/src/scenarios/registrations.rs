@@ -3,7 +3,9 @@
 use crate::subject::{contents, point_state, put, register, scan_state};
 use crate::{BackendFixture, Subject};
 use headpond_state::ttl::{TimeDomain, TtlConfig};
-use headpond_state::{AccessPattern, CodecId, Context, ErrorKind, MergeOperator, StateDescriptor, StateId, StateKind};
+use headpond_state::{
+    AccessPattern, CodecId, Context, ErrorKind, MergeOperator, StateColumns, StateDescriptor, StateId, StateKind,
+};
 
 /// An equal descriptor finds the same state.
 pub fn equal_descriptors_have_one_id(fixture: &dyn BackendFixture) {
@@ -78,7 +80,7 @@ pub fn a_restored_state_of_another_shape_is_incompatible(fixture: &dyn BackendFi
     }
 }
 
-/// How long a TTL is, a newer version of the codec and how a state is read may change between runs.
+/// How long a TTL is, a newer version of the codec, how a state is read and what people call its columns may change between runs.
 pub fn a_changed_ttl_duration_or_hint_is_no_difference(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let mut keyed = subject.open();
@@ -92,8 +94,12 @@ pub fn a_changed_ttl_duration_or_hint_is_no_difference(fixture: &dyn BackendFixt
     for access in [AccessPattern::Point, AccessPattern::Scan] {
         let mut changed = written.clone().with_ttl(Some(TtlConfig::new(2000))).with_access(access);
         changed.codec.version += 1;
+        changed.columns.key = "carrier utf8".parse().expect("a schema");
         let mut restored = subject.restore(std::slice::from_ref(&handle));
         let state = register(&mut *restored, &changed);
+        let renamed = changed.clone().with_columns(StateColumns::default());
+        assert_eq!(register(&mut *restored, &renamed), state);
+        register(&mut *restored, &changed);
         assert_eq!(contents(&mut *restored, state), expected);
         let again = subject.checkpoint(&mut *restored, 2);
         assert_eq!(again.states, [changed], "a snapshot has the descriptor that was registered");
