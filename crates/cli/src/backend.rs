@@ -75,10 +75,8 @@ impl Backend {
 }
 
 /// What reads state of any format that a checkpoint may have, with little memory.
-pub(crate) fn reading_backend(config: &Config) -> EmbeddedRocksDbStateBackend {
-    let mut options = rocksdb_options(config);
-    options.memory_budget = READING_MEMORY_BYTES;
-    options.block_cache_size = None;
+pub(crate) fn reading_backend() -> EmbeddedRocksDbStateBackend {
+    let options = RocksDbOptions { memory_budget: READING_MEMORY_BYTES, threads: 1, ..RocksDbOptions::default() };
     EmbeddedRocksDbStateBackend::with_options(options)
 }
 

@@ -53,7 +53,7 @@ fn copy(config: &Config, checkpoint: &str, target: &SavepointTarget) -> Result<(
     let directory = location_of(&directory_of(config, target)?)?;
     let within = config.get(&options::ROCKSDB_LOCAL_DIRS);
     let local = LocalState::create(&within, &name)?;
-    let backend = reading_backend(config);
+    let backend = reading_backend();
     let source = storage.source();
     let original =
         Original { manifest: &manifest, source: source.as_ref(), backend: &backend, local_dir: local.first() };

@@ -1,18 +1,17 @@
 //! Which backend reads what: the formats of concrete backends.
 
+use crate::backend::reading_backend;
 use crate::local_state::LocalState;
 use headpond_config::{Config, options};
 use headpond_inspect::StateReaders;
 use headpond_state::state_reader::CanonicalStateReader;
 use headpond_state::{MaxParallelism, RestoredState, Result, StateBackend, StateReader, canonical};
-use headpond_state_rocksdb::{EmbeddedRocksDbStateBackend, RocksDbOptions};
+use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Memory for all readers of RocksDB's files: they read everything once, from the beginning to the end.
-const ROCKSDB_MEMORY_BYTES: usize = 32 << 20;
 /// What the directory of fetched files is named after.
 const LOCAL_NAME: &str = "state-command";
 
@@ -29,9 +28,8 @@ pub(super) struct BackendReaders {
 
 impl BackendReaders {
     pub(super) fn new(config: &Config) -> Self {
-        let options = RocksDbOptions { memory_budget: ROCKSDB_MEMORY_BYTES, threads: 1, ..RocksDbOptions::default() };
         BackendReaders {
-            rocksdb: EmbeddedRocksDbStateBackend::with_options(options),
+            rocksdb: reading_backend(),
             directories: config.get(&options::ROCKSDB_LOCAL_DIRS),
             local: Mutex::new(None),
             opened: AtomicUsize::new(0),
