@@ -14,7 +14,7 @@ use crate::store::CheckpointStore;
 use headpond_state::canonical::{CanonicalWriter, canonical_handle, put_canonical};
 use headpond_state::{
     AttemptId, CheckpointSink, CheckpointSource, Context, Error, Flow, KeyGroupRange, KeyedStateHandle, RestoredState,
-    Result, StateBackend, StateFile,
+    Result, StateBackend, StateSize,
 };
 use std::path::Path;
 use std::sync::Arc;
@@ -88,16 +88,16 @@ fn canonical(original: Original<'_>, handle: &KeyedStateHandle, sink: &dyn Check
         let parts = &parts;
         let reader = scope.spawn(move || read(original, handle, parts, &sender));
         let mut stored = Vec::with_capacity(parts.len());
-        let mut entries = 0;
+        let mut sizes = Vec::new();
         let mut failed = None;
         for range in parts {
             let mut content = Content { batches: &batches, failed: None };
             let name = format!("{}-{}", range.start, range.end);
             let put = put_canonical(sink, &name, original.manifest.max_parallelism, |writer| content.write(writer));
             match (put, content.failed) {
-                (Ok((file, count)), None) => {
+                (Ok((file, part)), None) => {
                     stored.push((file, *range));
-                    entries += count;
+                    StateSize::add(&mut sizes, &part);
                 }
                 (Err(error), cause) => {
                     failed = Some(cause.unwrap_or(error));
@@ -116,13 +116,9 @@ fn canonical(original: Original<'_>, handle: &KeyedStateHandle, sink: &dyn Check
             // What the reader met is the cause, unless it is only that nobody listened.
             (Err(error), Some(_)) if error.kind() != headpond_state::ErrorKind::Closed => Err(error),
             (_, Some(error)) | (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(handle_of(handle, stored, entries)),
+            (Ok(()), None) => Ok(canonical_handle(handle.key_groups, handle.states.clone(), stored, &sizes)),
         }
     })
-}
-
-fn handle_of(handle: &KeyedStateHandle, files: Vec<(StateFile, KeyGroupRange)>, entries: u64) -> KeyedStateHandle {
-    canonical_handle(handle.key_groups, handle.states.clone(), files, entries)
 }
 
 /// The `index`th of `count` parts of a range.

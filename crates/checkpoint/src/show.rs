@@ -1,8 +1,8 @@
 //! A checkpoint for people: what it holds, how large it is, and what of it is new.
 
 use crate::manifest::{Manifest, OperatorState};
-use headpond_state::ContentHash;
-use std::collections::HashSet;
+use headpond_state::{ContentHash, StateDescriptor, StateSize};
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
 /// Prints a manifest; see [`Display`](fmt::Display).
@@ -60,11 +60,12 @@ impl<'a> Show<'a> {
             f,
             "  {entries} entries, {bytes} bytes in {files} files; uploaded {uploaded_bytes} in {uploaded_files}"
         )?;
-        let mut listed = HashSet::new();
-        for state in operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()) {
-            for descriptor in state.states.iter().filter(|descriptor| listed.insert(&descriptor.name)) {
-                let (kind, codec) = (descriptor.kind, &descriptor.codec);
-                writeln!(f, "  state {}: {kind:?}, {} version {}", descriptor.name, codec.name, codec.version)?;
+        for (name, (descriptor, size)) in states_of(operator) {
+            let (kind, codec) = (descriptor.kind, &descriptor.codec);
+            write!(f, "  state {name}: {kind:?}, {} version {}", codec.name, codec.version)?;
+            match size {
+                Some(StateSize { entries, bytes }) => writeln!(f, ", {entries} entries, {bytes} bytes")?,
+                None => writeln!(f)?,
             }
         }
         for subtask in &operator.subtasks {
@@ -74,6 +75,22 @@ impl<'a> Show<'a> {
         }
         Ok(())
     }
+}
+
+/// The states of an operator by name, with what they take on all workers if each of them has noted it.
+fn states_of(operator: &OperatorState) -> BTreeMap<&str, (&StateDescriptor, Option<StateSize>)> {
+    let mut states: BTreeMap<&str, (&StateDescriptor, Option<StateSize>)> = BTreeMap::new();
+    for handle in operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()) {
+        let sizes = handle.state_sizes();
+        for (index, descriptor) in handle.states.iter().enumerate() {
+            let (_, sum) = states.entry(&descriptor.name).or_insert((descriptor, Some(StateSize::default())));
+            *sum = sum.zip(sizes.as_ref()).map(|(sum, sizes)| StateSize {
+                entries: sum.entries + sizes[index].entries,
+                bytes: sum.bytes + sizes[index].bytes,
+            });
+        }
+    }
+    states
 }
 
 impl fmt::Display for Show<'_> {

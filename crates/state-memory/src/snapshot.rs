@@ -6,7 +6,8 @@
 use crate::table::FrozenShard;
 use headpond_state::canonical::{canonical_handle, put_canonical};
 use headpond_state::{
-    CheckpointSink, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor, StateFile,
+    CheckpointSink, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor,
+    StateFile, StateSize,
 };
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -39,32 +40,32 @@ impl Snapshot for MemorySnapshot {
         let files_max = (self.bytes / FILE_BYTES).clamp(1, FILES_MAX) as usize;
         let groups = self.key_groups.len();
         let mut files = Vec::new();
-        let mut entries = 0;
+        let mut sizes = Vec::new();
         for shards in (0..groups).step_by(groups.div_ceil(files_max).max(1)) {
             let shards = shards..groups.min(shards + groups.div_ceil(files_max));
-            let (file, count) = self.file(shards.clone(), sink)?;
+            let (file, part) = self.file(shards.clone(), sink)?;
             let start = self.key_groups.start;
             files.push((file, KeyGroupRange { start: start + shards.start as u16, end: start + shards.end as u16 }));
-            entries += count;
+            StateSize::add(&mut sizes, &part);
         }
         drop(self.alive);
-        Ok(canonical_handle(self.key_groups, self.states, files, entries))
+        Ok(canonical_handle(self.key_groups, self.states, files, &sizes))
     }
 }
 
 impl MemorySnapshot {
-    /// The file of some shards, and its number of entries.
-    fn file(&self, shards: std::ops::Range<usize>, sink: &dyn CheckpointSink) -> Result<(StateFile, u64)> {
+    /// The file of some shards, and what it has of each state.
+    fn file(&self, shards: std::ops::Range<usize>, sink: &dyn CheckpointSink) -> Result<(StateFile, Vec<StateSize>)> {
         let part = Part {
             start: shards.start,
             end: shards.end,
             changed_in: self.changed_in[shards.clone()].iter().copied().max().unwrap_or(0),
         };
         if self.incremental
-            && let Some((file, entries)) = self.uploaded.find(part)
+            && let Some((file, sizes)) = self.uploaded.find(part)
             && sink.reuse(&file)?
         {
-            return Ok((file, entries));
+            return Ok((file, sizes));
         }
         let mut rest = self.tables.iter().zip(0u16..).flat_map(|(table, state)| {
             let entries = table[shards.clone()].iter().flat_map(FrozenShard::entries);
@@ -90,22 +91,22 @@ struct Part {
 
 /// The newest files that an instance's snapshots have uploaded.
 #[derive(Debug, Default)]
-pub(crate) struct UploadedFiles(Mutex<Vec<(Part, StateFile, u64)>>);
+pub(crate) struct UploadedFiles(Mutex<Vec<(Part, StateFile, Vec<StateSize>)>>);
 
 impl UploadedFiles {
-    fn find(&self, part: Part) -> Option<(StateFile, u64)> {
+    fn find(&self, part: Part) -> Option<(StateFile, Vec<StateSize>)> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        files.iter().find(|(known, ..)| *known == part).map(|(_, file, entries)| (file.clone(), *entries))
+        files.iter().find(|(known, ..)| *known == part).map(|(_, file, sizes)| (file.clone(), sizes.clone()))
     }
 
     /// Remembers a file; it replaces older versions of the same shards.
-    fn add(&self, part: Part, (file, entries): &(StateFile, u64)) {
+    fn add(&self, part: Part, (file, sizes): &(StateFile, Vec<StateSize>)) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let same = |known: &Part| (known.start, known.end) == (part.start, part.end);
         if files.iter().any(|(known, ..)| same(known) && known.changed_in > part.changed_in) {
             return;
         }
         files.retain(|(known, ..)| !same(known));
-        files.push((part, file.clone(), *entries));
+        files.push((part, file.clone(), sizes.clone()));
     }
 }

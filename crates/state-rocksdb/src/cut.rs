@@ -7,12 +7,13 @@
 //! all of them. The files are hard-linked aside, where no compaction deletes them; their sequence numbers are checked
 //! against the cut's.
 
+use crate::column_family::column_family_name;
 use crate::compaction::CompactionTotals;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
 use crate::placement::{Placement, is_table};
 use headpond_state::{
-    CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor,
+    CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor, StateSize,
 };
 use rust_rocksdb::{FileType, LiveFile, LiveFilesStorageInfo, LiveFilesStorageInfoOptions};
 use std::collections::HashSet;
@@ -54,7 +55,8 @@ enum Stage {
 pub(crate) struct Listing {
     dir: PathBuf,
     pub(crate) files: Vec<LocalFile>,
-    pub(crate) entries: u64,
+    /// What each state takes.
+    pub(crate) sizes: Vec<StateSize>,
     /// Where the table files belong, if that could be seen while nothing was being merged.
     pub(crate) placement: Option<Placement>,
     /// From the cut to the list, in milliseconds.
@@ -154,9 +156,9 @@ impl Cut {
         if let Some(late) = live.iter().find(|file| file.largest_seqno > self.last_sequence) {
             return Err(Error::internal(format!("file {} holds entries from after the cut", late.name)));
         }
-        let entries = estimate_entries(&live);
+        let sizes = self.sizes(&live);
         let dir = database.dir.beside(&format!("cut-{}-{}", self.id, NEXT.fetch_add(1, Ordering::Relaxed)));
-        let mut listing = Listing { dir, files: Vec::new(), entries, placement: None, sealed_ms: 0, compacted };
+        let mut listing = Listing { dir, files: Vec::new(), sizes, placement: None, sealed_ms: 0, compacted };
         fs::create_dir(&listing.dir)
             .map_err(|cause| Error::io("cannot keep a checkpoint's files", &listing.dir, cause))?;
         database.uploaded.retain(|name| live.iter().any(|file| file.name.trim_start_matches('/') == name));
@@ -168,6 +170,17 @@ impl Cut {
         listing.placement = self.place(&live, &listing.files)?;
         listing.sealed_ms = self.taken.elapsed().as_millis() as u64;
         Ok(listing)
+    }
+
+    /// What each state takes, its entries estimated.
+    fn sizes(&self, live: &[LiveFile]) -> Vec<StateSize> {
+        let size = |state: &StateDescriptor| {
+            let family = column_family_name(&state.name);
+            let own: Vec<&LiveFile> = live.iter().filter(|file| file.column_family_name == family).collect();
+            let bytes = own.iter().map(|file| file.size as u64).sum();
+            StateSize { entries: estimate_entries(&own), bytes }
+        };
+        self.states.iter().map(size).collect()
     }
 
     /// Where the files belong. `live` was seen before they were linked: if a merge has ended since, the two may differ.
@@ -226,7 +239,7 @@ impl Drop for Listing {
 }
 
 /// The entries of files, of some of which RocksDB does not know them: those are taken to be as dense as the others.
-fn estimate_entries(files: &[LiveFile]) -> u64 {
+fn estimate_entries(files: &[&LiveFile]) -> u64 {
     let (mut all, mut known, mut entries) = (0, 0, 0);
     for file in files {
         all += file.size as u64;

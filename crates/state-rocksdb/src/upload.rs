@@ -72,9 +72,10 @@ impl Snapshot for RocksDbSnapshot {
             key_groups: self.cut.key_groups,
             states: self.cut.states.clone(),
             files,
-            entries: listing.entries,
+            entries: listing.sizes.iter().map(|size| size.entries).sum(),
             details,
-        })
+        }
+        .with_state_sizes(&listing.sizes))
     }
 }
 

@@ -42,7 +42,7 @@ pub use error::{Context, Error, ErrorKind, Result};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
 pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
 pub use snapshot::{
-    CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile,
+    CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile, StateSize,
 };
 pub use state_reader::StateReader;
 pub use write_batch::{WriteBatch, WriteOp};

@@ -145,7 +145,46 @@ pub struct KeyedStateHandle {
     pub details: serde_json::Value,
 }
 
+/// The member of a handle's details that has the size of each state.
+const STATE_SIZES: &str = "state-sizes";
+
+/// What one state of a handle takes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateSize {
+    /// Entries, an estimate where the backend cannot know cheaply.
+    pub entries: u64,
+    /// Bytes: of its files where a state has files of its own, else of its keys and values.
+    pub bytes: u64,
+}
+
+impl StateSize {
+    /// Adds the sizes of a part to those of the whole, state by state.
+    pub fn add(whole: &mut Vec<StateSize>, part: &[StateSize]) {
+        whole.resize(whole.len().max(part.len()), StateSize::default());
+        for (whole, part) in whole.iter_mut().zip(part) {
+            whole.entries += part.entries;
+            whole.bytes += part.bytes;
+        }
+    }
+}
+
 impl KeyedStateHandle {
+    /// Notes the size of each state, in the order of the states.
+    #[must_use]
+    pub fn with_state_sizes(mut self, sizes: &[StateSize]) -> Self {
+        let mut sizes = sizes.to_vec();
+        sizes.resize(self.states.len(), StateSize::default());
+        let sizes = sizes.iter().map(|size| serde_json::json!({ "entries": size.entries, "bytes": size.bytes }));
+        self.details[STATE_SIZES] = sizes.collect();
+        self
+    }
+
+    /// The size of each state, in the order of the states; `None` for handles of releases that did not note it.
+    pub fn state_sizes(&self) -> Option<Vec<StateSize>> {
+        let sizes: Vec<StateSize> = serde_json::from_value(self.details.get(STATE_SIZES)?.clone()).ok()?;
+        (sizes.len() == self.states.len()).then_some(sizes)
+    }
+
     /// The bytes of all files.
     pub fn byte_len(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()

@@ -21,12 +21,12 @@ fn entries(subject: &Subject, range: KeyGroupRange) -> Entries {
 fn canonical(subject: &Subject, range: KeyGroupRange, max_parallelism: MaxParallelism) -> KeyedStateHandle {
     let entries = entries(subject, range);
     let mut rest = (0..states().len() as u16).flat_map(|state| entries.iter().map(move |entry| (state, entry)));
-    let (file, count) = put_canonical(&subject.store().sink(), "state", max_parallelism, |writer| match rest.next() {
+    let (file, sizes) = put_canonical(&subject.store().sink(), "state", max_parallelism, |writer| match rest.next() {
         Some((state, (key, value))) => writer.push(state, key, value).map(|()| Flow::Continue),
         None => Ok(Flow::Stop),
     })
     .expect("the entries are written");
-    canonical_handle(range, states().to_vec(), vec![(file, range)], count)
+    canonical_handle(range, states().to_vec(), vec![(file, range)], &sizes)
 }
 
 /// State moves between backends in canonical form.

@@ -3,7 +3,7 @@
 use crate::subject::{Entries, point_state, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::canonical::{canonical_handle, put_canonical};
-use headpond_state::{Flow, KeyGroupRange, KeyedStateHandle, RestoredState, StateDescriptor, StateReader};
+use headpond_state::{Flow, KeyGroupRange, KeyedStateHandle, RestoredState, StateDescriptor, StateReader, StateSize};
 
 fn states() -> [StateDescriptor; 3] {
     [scan_state("scan"), point_state("point"), scan_state("empty")]
@@ -93,19 +93,19 @@ pub fn a_reader_of_a_canonical_handle_sees_the_same(fixture: &dyn BackendFixture
     let subject = Subject::new(fixture);
     let max = subject.max_parallelism();
     let [low, high] = [KeyGroupRange { start: 0, end: 50 }, KeyGroupRange { start: 50, end: 128 }];
-    let mut count = 0;
+    let mut sizes = Vec::new();
     let files = [low, high].map(|range| {
         let of_state = |state| of_groups(&subject, entries(&subject, state), range).into_iter();
         let mut rest = (0..3u16).flat_map(|state| of_state(usize::from(state)).map(move |entry| (state, entry)));
-        let (file, entries) = put_canonical(&subject.store().sink(), "part", max, |writer| match rest.next() {
+        let (file, part) = put_canonical(&subject.store().sink(), "part", max, |writer| match rest.next() {
             Some((state, (key, value))) => writer.push(state, &key, &value).map(|()| Flow::Continue),
             None => Ok(Flow::Stop),
         })
         .expect("the entries are written");
-        count += entries;
+        StateSize::add(&mut sizes, &part);
         (file, range)
     });
-    let handle = canonical_handle(subject.all_groups(), states().to_vec(), files.to_vec(), count);
+    let handle = canonical_handle(subject.all_groups(), states().to_vec(), files.to_vec(), &sizes);
     let dir = tempfile::tempdir().expect("a temporary directory");
     let source = subject.store();
     let restored = RestoredState { handle: &handle, source };

@@ -5,13 +5,13 @@ use crate::backend::{Flow, RestoredState};
 use crate::descriptor::StateDescriptor;
 use crate::error::{Context, Error, Result};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
-use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile};
+use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile, StateSize};
 use std::io::{self, Read};
 
 /// The member of a handle's details that has the key groups of each file.
 const FILE_KEY_GROUPS: &str = "file-key-groups";
 
-/// Streams one canonical file into a checkpoint and returns it with its number of entries.
+/// Streams one canonical file into a checkpoint and returns it with what it has of each state.
 ///
 /// `fill` is called until it says [`Flow::Stop`]; each time it pushes a few entries. No more than about one block of bytes and
 /// what one call of `fill` pushes is held.
@@ -23,22 +23,22 @@ pub fn put_canonical(
     name: &str,
     max_parallelism: MaxParallelism,
     fill: impl FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>,
-) -> Result<(StateFile, u64)> {
+) -> Result<(StateFile, Vec<StateSize>)> {
     let writer = CanonicalWriter::new(Vec::new(), max_parallelism)?;
     let mut content = Content { writer, fill, position: 0, ended: false, failure: None };
     let stored = sink.put_stream(name, &mut content);
     match content.failure {
         Some(failure) => Err(failure),
-        None => stored.map(|file| (file, content.writer.entries())),
+        None => stored.map(|file| (file, content.writer.sizes().to_vec())),
     }
 }
 
-/// The handle of canonical files, each with the key groups it holds.
+/// The handle of canonical files, each with the key groups it holds; `sizes` are those of the states in all files together.
 pub fn canonical_handle(
     key_groups: KeyGroupRange,
     states: Vec<StateDescriptor>,
     files: Vec<(StateFile, KeyGroupRange)>,
-    entries: u64,
+    sizes: &[StateSize],
 ) -> KeyedStateHandle {
     let (files, ranges): (Vec<_>, Vec<_>) = files.into_iter().unzip();
     KeyedStateHandle {
@@ -47,9 +47,10 @@ pub fn canonical_handle(
         key_groups,
         states,
         files,
-        entries,
+        entries: sizes.iter().map(|size| size.entries).sum(),
         details: serde_json::json!({ FILE_KEY_GROUPS: ranges }),
     }
+    .with_state_sizes(sizes)
 }
 
 /// Visits the entries of a canonical handle that belong to `key_groups`, file by file, each file in ascending order. Entries of

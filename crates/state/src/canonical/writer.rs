@@ -3,6 +3,7 @@
 use super::{BLOCK_HEADER_LEN, BLOCK_TAG, BLOCK_TARGET, END_LEN, END_TAG, FORMAT_VERSION, HEADER_LEN, MAGIC};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key_group::MaxParallelism;
+use crate::snapshot::StateSize;
 use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -31,6 +32,7 @@ pub struct CanonicalWriter<W: Write> {
     last_key: Vec<u8>,
     blocks: u64,
     entries: u64,
+    sizes: Vec<StateSize>,
 }
 
 impl<W: Write> CanonicalWriter<W> {
@@ -46,7 +48,16 @@ impl<W: Write> CanonicalWriter<W> {
         header.extend_from_slice(&u32::from(max_parallelism).to_le_bytes());
         write_with_checksum(&mut out, &mut header)?;
         let block = vec![0; BLOCK_HEADER_LEN];
-        Ok(CanonicalWriter { out, block, block_entries: 0, state: 0, last_key: Vec::new(), blocks: 0, entries: 0 })
+        Ok(CanonicalWriter {
+            out,
+            block,
+            block_entries: 0,
+            state: 0,
+            last_key: Vec::new(),
+            blocks: 0,
+            entries: 0,
+            sizes: Vec::new(),
+        })
     }
 
     /// Appends an entry of the state with this index in the handle's descriptors.
@@ -77,12 +88,23 @@ impl<W: Write> CanonicalWriter<W> {
         self.last_key.extend_from_slice(suffix);
         self.block_entries += 1;
         self.entries += 1;
+        let index = usize::from(state);
+        if index >= self.sizes.len() {
+            self.sizes.resize(index + 1, StateSize::default());
+        }
+        self.sizes[index].entries += 1;
+        self.sizes[index].bytes += (key.len() + value.len()) as u64;
         Ok(())
     }
 
     /// The entries appended so far.
     pub fn entries(&self) -> u64 {
         self.entries
+    }
+
+    /// What has been appended of each state.
+    pub fn sizes(&self) -> &[StateSize] {
+        &self.sizes
     }
 
     /// Ends the file and returns what it was written to.
