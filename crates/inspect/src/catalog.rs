@@ -8,7 +8,7 @@ use crate::reading::StateReaders;
 use arrow_schema::{Schema, SchemaRef};
 use headpond_checkpoint::OperatorState;
 use headpond_state::row::FieldType;
-use headpond_state::{Context, Error, KeyedStateHandle, MaxParallelism, Result, StateDescriptor, StateKind};
+use headpond_state::{Context, Error, KeyedStateHandle, MaxParallelism, Result, StateDescriptor, StateKind, StateSize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct StateTable {
     pub(crate) parts: Vec<TablePart>,
     entries: u64,
     bytes: u64,
-    states_of_operator: usize,
+    is_own: bool,
 }
 
 /// A handle, with the states in it that the table shows.
@@ -116,19 +116,20 @@ impl StateTable {
         self.columns.iter().map(|column| (column.name.as_str(), &column.ty))
     }
 
-    /// About how many entries the states of the table's operator have, all together. With [`is_whole`](Self::is_whole), the table's.
+    /// About how many entries the table has; unless [`is_own`](Self::is_own), of all tables of its operator.
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// How many bytes the files of the table's operator have.
+    /// How many bytes the table's entries or their files take; unless [`is_own`](Self::is_own), of all tables of its operator.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether the operator has no other states than the table's.
-    pub fn is_whole(&self) -> bool {
-        self.states_of_operator == self.states.len()
+    /// Whether [`entries`](Self::entries) and [`bytes`](Self::bytes) are those of the table alone: older releases did not note them
+    /// by state.
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 }
 
@@ -183,6 +184,12 @@ fn tables_of(
             true => operator_name,
             false => format!("{operator_name}_{}", identifier(&state.name)),
         };
+        let all = || StateSize {
+            entries: handles.iter().map(|handle| handle.entries).sum(),
+            bytes: handles.iter().map(|handle| handle.byte_len()).sum(),
+        };
+        let own = size_of(&handles, &shown.iter().map(|index| states[*index].name.as_str()).collect::<Vec<_>>());
+        let size = own.unwrap_or_else(all);
         let columns = forms[first].columns().to_vec();
         let fields = columns.iter().map(|column| field(&column.name, &column.ty.kind)).collect::<Vec<_>>();
         tables.push(Arc::new(StateTable {
@@ -193,12 +200,27 @@ fn tables_of(
             schema: Arc::new(Schema::new(fields)),
             columns,
             parts: parts.collect(),
-            entries: handles.iter().map(|handle| handle.entries).sum(),
-            bytes: handles.iter().map(|handle| handle.byte_len()).sum(),
-            states_of_operator: states.len(),
+            entries: size.entries,
+            bytes: size.bytes,
+            is_own: own.is_some() || states.len() == shown.len(),
         }));
     }
     Ok(tables)
+}
+
+/// What these states take in all handles; `None` if a handle does not say it.
+fn size_of(handles: &[Arc<KeyedStateHandle>], names: &[&str]) -> Option<StateSize> {
+    let mut sum = StateSize::default();
+    for handle in handles {
+        let sizes = handle.state_sizes()?;
+        for (state, size) in handle.states.iter().zip(sizes) {
+            if names.contains(&state.name.as_str()) {
+                sum.entries += size.entries;
+                sum.bytes += size.bytes;
+            }
+        }
+    }
+    Some(sum)
 }
 
 /// The states of all handles, by name.

@@ -15,7 +15,7 @@ pub(super) fn tables(catalog: &StateCatalog) -> Result<()> {
         let states: Vec<&str> = table.states().iter().map(|state| state.name.as_str()).collect();
         let kind = table.states().first().map_or("", |state| kind(state.kind));
         // Snapshots count what all states of an operator have.
-        let of_all = if table.is_whole() { "" } else { "<= " };
+        let of_all = if table.is_own() { "" } else { "<= " };
         rows.push(vec![
             table.name().to_owned(),
             table.operator().to_owned(),
