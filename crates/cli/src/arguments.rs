@@ -22,6 +22,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Show what a SQL file would run: its operators, and what state they keep for how long.
     Explain(ExplainArguments),
+    /// Tell what of a checkpoint a SQL file would restore, before it is deployed. Exit code 4 if it cannot be restored.
+    Check(CheckArguments),
     /// Look into checkpoints.
     #[command(subcommand)]
     Checkpoint(CheckpointCommand),
@@ -51,9 +53,39 @@ pub(crate) struct RunArguments {
     /// Go back to an older checkpoint even if a sink cannot take back what it published since: rows may come twice.
     #[arg(long)]
     pub(crate) allow_duplicates: bool,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArguments,
     /// How progress is shown on stderr.
     #[arg(long, value_enum, default_value_t = ProgressMode::Auto)]
     pub(crate) progress: ProgressMode,
+}
+
+/// What a changed query may leave behind or begin without.
+#[derive(Debug, Args)]
+pub(crate) struct ChangeArguments {
+    /// Leave behind what the checkpoint has and the job has no place for: state of operators, positions of sources, output
+    /// of sinks. An operator whose state does not fit any more starts empty.
+    #[arg(long)]
+    pub(crate) allow_dropped_state: bool,
+    /// Let an operator that the checkpoint does not have start empty in front of operators and sinks that go on.
+    #[arg(long)]
+    pub(crate) allow_empty_state: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArguments {
+    /// The SQL file; `-` reads standard input.
+    pub(crate) file: PathBuf,
+    /// The checkpoint: a path or URL of `chk-<n>`, or of a job's directory for its newest one.
+    #[arg(long, value_name = "PATH")]
+    pub(crate) against: String,
+    #[command(flatten)]
+    pub(crate) settings: SettingArguments,
+    /// How many workers would run the job: short for -D parallelism.default=N.
+    #[arg(long, value_name = "N")]
+    pub(crate) parallelism: Option<String>,
+    #[command(flatten)]
+    pub(crate) changes: ChangeArguments,
 }
 
 #[derive(Debug, Args)]

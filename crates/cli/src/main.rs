@@ -4,12 +4,13 @@
 //! terminal: data goes to stdout, everything else to stderr. `docs/reference/cli.md` describes what a user sees.
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
-//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`jobs`],
-//! [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes), [`console`], [`format`](mod@format),
-//! [`logging`].
+//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`check`],
+//! [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes), [`console`],
+//! [`format`](mod@format), [`logging`].
 
 mod arguments;
 mod backend;
+mod check;
 mod checkpoints;
 mod console;
 mod control;
@@ -45,6 +46,7 @@ fn main() -> ExitCode {
     let done = logging::start(arguments.verbose).and_then(|()| match &arguments.command {
         Command::Run(run) => run::run(run),
         Command::Explain(explain) => explain::explain(explain),
+        Command::Check(check) => check::check(check),
         Command::Checkpoint(command) => checkpoints::execute(command),
         Command::Savepoint(command) => savepoints::execute(command),
         Command::Jobs(arguments) => jobs::list(arguments),

@@ -1,6 +1,6 @@
 //! The layers of settings below the SQL file: configuration file, environment, command line.
 
-use crate::arguments::{RunArguments, SettingArguments};
+use crate::arguments::{CheckArguments, RunArguments, SettingArguments};
 use crate::failpoint::CRASH_VARIABLE;
 use crate::logging::LOG_VARIABLE;
 use crate::report::config_error;
@@ -36,14 +36,27 @@ pub(crate) fn load(arguments: &SettingArguments) -> Result<Config> {
 /// # Errors
 /// As [`load`].
 pub(crate) fn load_for_run(arguments: &RunArguments) -> Result<Config> {
-    let mut config = load(&arguments.settings)?;
     let flags = [
         (options::PARALLELISM.key(), "--parallelism", &arguments.parallelism),
         (options::RESTORE.key(), "--restore", &arguments.restore),
     ];
+    load_with_flags(&arguments.settings, &flags)
+}
+
+/// The settings of a check, as those of a run.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_for_check(arguments: &CheckArguments) -> Result<Config> {
+    load_with_flags(&arguments.settings, &[(options::PARALLELISM.key(), "--parallelism", &arguments.parallelism)])
+}
+
+/// The settings with those of flags: key, flag and value.
+fn load_with_flags(arguments: &SettingArguments, flags: &[(&str, &'static str, &Option<String>)]) -> Result<Config> {
+    let mut config = load(arguments)?;
     for (key, flag, value) in flags {
         if let Some(value) = value {
-            config.set(key, value, Origin::flag(flag)).map_err(|error| config_error(&error))?;
+            config.set(key, value, Origin::flag(*flag)).map_err(|error| config_error(&error))?;
         }
     }
     Ok(config)

@@ -5,7 +5,7 @@
 //! writers to finish prints what all of them have, sorted.
 
 use crate::connector::SinkInput;
-use crate::filesystem::{CurrentLines, no_state};
+use crate::filesystem::{CurrentLines, LineForm, no_state};
 use crate::json::writer::write_value;
 use crate::options::{Options, declared};
 use crate::table::TableDescription;
@@ -14,7 +14,7 @@ use crate::values::write::{check_writable, is_nested, write_scalar};
 use arrow_array::{Array, RecordBatch};
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
-use headpond_state::{CheckpointId, Context};
+use headpond_state::{CheckpointId, Context, Migration, StateDescriptor};
 use serde_json::Value;
 use std::fmt;
 use std::io::{self, Write};
@@ -88,8 +88,12 @@ impl PrintSink {
 }
 
 impl Sink for PrintSink {
-    fn is_stateful(&self) -> bool {
-        self.final_rows
+    fn states(&self) -> Result<Vec<StateDescriptor>> {
+        self.final_rows.then(|| CurrentLines::descriptor(&self.table)).into_iter().collect()
+    }
+
+    fn migration(&self, restored: &StateDescriptor, _declared: &StateDescriptor) -> Result<Migration> {
+        CurrentLines::migration(&self.table, self.upsert, &LineForm::Print, restored)
     }
 
     /// A terminal takes nothing back.
@@ -109,7 +113,7 @@ impl Sink for PrintSink {
         self.table.check_schema(&setup.schema)?;
         let current = match (self.final_rows, setup.state) {
             (false, _) => None,
-            (true, Some(state)) => Some(CurrentLines::register(&self.table, "lines", self.upsert, state)?),
+            (true, Some(state)) => Some(CurrentLines::register(&self.table, self.upsert, state)?),
             (true, None) => return Err(no_state()),
         };
         lock(&self.shared).open += 1;

@@ -5,7 +5,7 @@ use crate::dataflow::{self, Plan};
 use crate::graph::{JobGraph, NodeKind};
 use crate::in_flight::Exchanges;
 use crate::metrics::JobMetrics;
-use crate::restore::{self, Restoration};
+use crate::restore::{self, Assessment, Restoration};
 use crate::shared::{JobControl, Shared};
 use crate::sink::SinkJob;
 use crate::uploads::IoThreads;
@@ -45,6 +45,10 @@ pub struct JobOptions {
     pub stores: Arc<dyn Stores>,
     /// Whether a sink that cannot take back what it published may publish it again when the job falls back.
     pub allow_duplicates: bool,
+    /// Whether state, positions and output of a checkpoint that the job has no place for may be left behind.
+    pub allow_dropped_state: bool,
+    /// Whether an operator that the checkpoint does not have may begin empty in front of what goes on.
+    pub allow_empty_state: bool,
     /// The least time between two ticks that read rows: the latency below which batches are not split further.
     pub tick_interval: Duration,
     /// The most rows one source takes into one tick on one worker, give or take a reader's batch, and the most an operator
@@ -73,6 +77,8 @@ impl JobOptions {
             restore: Restore::Latest,
             stores: Arc::new(LocalStores::default()),
             allow_duplicates: false,
+            allow_dropped_state: false,
+            allow_empty_state: false,
             tick_interval: Duration::from_millis(5),
             rows_per_tick: 131_072,
             ticks_in_flight: 3,
@@ -133,8 +139,9 @@ impl Job {
             checkpointing.storage.own(&attempt)?;
         }
         let restored = restore::find(&options)?;
+        let mut assessment = None;
         if let Some(restored) = &restored {
-            restore::check(&graph, &options, restored)?;
+            assessment = Some(restore::assess(&graph, &options, &sink_job, restored)?.restorable()?);
             options.max_parallelism = restored.manifest.max_parallelism;
         }
         let finished = restored.as_ref().is_some_and(|restored| restored.manifest.finished);
@@ -147,12 +154,30 @@ impl Job {
         let shared = Arc::new(Shared::new(JobControl::new(), Arc::default()));
         let io = Arc::new(IoThreads::start(IO_THREADS)?);
         let exchanges = Exchanges::new(&graph, options.parallelism);
-        Ok(Job { plan: Plan { graph, options, sink_job, restored, splits, exchanges, first_checkpoint, shared, io } })
+        Ok(Job {
+            plan: Plan {
+                graph,
+                options,
+                sink_job,
+                restored,
+                assessment,
+                splits,
+                exchanges,
+                first_checkpoint,
+                shared,
+                io,
+            },
+        })
     }
 
     /// The checkpoint the job starts from, if there is one.
     pub fn restoration(&self) -> Option<&Restoration> {
         self.plan.restored.as_ref()
+    }
+
+    /// What becomes of that checkpoint and of the job's parts.
+    pub fn assessment(&self) -> Option<&Assessment> {
+        self.plan.assessment.as_ref()
     }
 
     /// Whether the checkpoint says that all input was read: there is nothing to run.

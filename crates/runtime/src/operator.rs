@@ -3,7 +3,9 @@
 use crate::batch::ChangeBatch;
 use crate::key::KeyedBatch;
 use crate::output::Output;
-use headpond_state::{Capabilities, KeyedStateBackend, MaxParallelism, OperatorClock, Result};
+use headpond_state::{
+    Capabilities, Context, Error, KeyedStateBackend, MaxParallelism, Migration, OperatorClock, Result, StateDescriptor,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -20,8 +22,24 @@ pub type BatchFunctionFactory = Arc<dyn Fn() -> Result<Box<dyn BatchFunction>> +
 
 /// Makes the [`KeyedOperator`] of each worker.
 pub trait KeyedOperatorFactory: Debug + Send + Sync {
-    /// Opens the operator of one worker: registers its states and takes up what a restore brought.
+    /// Opens the operator of one worker: registers its states and takes up what a restore brought. Has no effect outside: it is
+    /// also called to learn which states there are.
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>>;
+
+    /// How a restored state becomes the one declared now, where [they differ](StateDescriptor::check_restored) in more than
+    /// the codec bears.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a difference that would make the state mean something else.
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        no_migration(restored, declared)
+    }
+}
+
+/// The refusal to convert a state.
+pub(crate) fn no_migration(restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+    declared.check_restored(restored)?;
+    Err(Error::incompatible("the state cannot be converted").with(Context::State, &declared.name))
 }
 
 /// What an operator is opened with.

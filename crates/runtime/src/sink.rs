@@ -7,17 +7,45 @@
 
 use crate::batch::ChangeBatch;
 use crate::key::Keys;
+use crate::operator::no_migration;
 use arrow_schema::SchemaRef;
-use headpond_state::{AttemptId, CheckpointId, KeyedStateBackend, MaxParallelism, Result};
+use headpond_state::{AttemptId, CheckpointId, KeyedStateBackend, MaxParallelism, Migration, Result, StateDescriptor};
 use serde_json::Value;
 use std::fmt::Debug;
 
 /// A sink for rows.
 pub trait Sink: Debug + Send + Sync {
-    /// Whether writers keep state of their own (the current row of every key): the runtime then opens a keyed state backend for
-    /// each and includes it in checkpoints. Only for sinks whose rows are exchanged by key.
+    /// The states of their own that writers register (the current row of every key); none by default. Where there are some, the
+    /// runtime opens a keyed state backend for each writer and includes it in checkpoints. Only for sinks whose rows are
+    /// exchanged by key.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) would register them.
+    fn states(&self) -> Result<Vec<StateDescriptor>> {
+        Ok(Vec::new())
+    }
+
+    /// Whether writers keep state of their own.
     fn is_stateful(&self) -> bool {
-        false
+        !matches!(self.states(), Ok(states) if states.is_empty())
+    }
+
+    /// How a restored state becomes the one declared now, as
+    /// [`KeyedOperatorFactory::migration`](crate::operator::KeyedOperatorFactory::migration).
+    ///
+    /// # Errors
+    /// As there.
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        no_migration(restored, declared)
+    }
+
+    /// Checks that the sink can go on behind a checkpoint with these committables. Changes nothing: it is asked before a job is
+    /// deployed, too.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when what was written before is elsewhere.
+    fn check_restored(&self, _job: &SinkJob, _committables: &[Committable]) -> Result<()> {
+        Ok(())
     }
 
     /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot, falling back asks

@@ -4,12 +4,13 @@ use crate::compaction::CompactionTotals;
 use crate::database::lock;
 use crate::options::RocksDbOptions;
 use crate::reader::RocksDbReader;
-use crate::restore::restore;
+use crate::restore::{check_format, restore};
 use crate::shared::Shared;
 use headpond_state::canonical;
 use headpond_state::state_reader::{CanonicalStateReader, StateReader};
 use headpond_state::{
-    Capabilities, KeyedBackendParams, KeyedStateBackend, MaxParallelism, RestoredState, Result, StateBackend,
+    Capabilities, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, RestoredState, Result,
+    StateBackend,
 };
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -91,6 +92,10 @@ impl StateBackend for EmbeddedRocksDbStateBackend {
         handles: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>> {
         Ok(Box::new(restore(self.shared()?, &self.local_dir(&params), &params, handles)?))
+    }
+
+    fn check_handle(&self, handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
+        check_format(handle, max_parallelism)
     }
 
     fn open_reader<'a>(

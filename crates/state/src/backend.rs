@@ -18,6 +18,7 @@
 //!
 //! The suite in `headpond-state-conformance` tests all of it; a backend passes it or it is not a backend.
 
+use crate::canonical;
 use crate::clock::OperatorClock;
 use crate::descriptor::StateDescriptor;
 use crate::error::Result;
@@ -48,6 +49,14 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         params: KeyedBackendParams,
         restore: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>>;
+
+    /// Whether this backend can restore the handle into a job with this many key groups, as far as the handle alone tells.
+    ///
+    /// # Errors
+    /// [`Incompatible`](crate::ErrorKind::Incompatible), with the way out.
+    fn check_handle(&self, handle: &KeyedStateHandle, _max_parallelism: MaxParallelism) -> Result<()> {
+        canonical::check_format(handle)
+    }
 
     /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a directory of
     /// this reader's own on local disk, made on demand and removed with it.

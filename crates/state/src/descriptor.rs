@@ -31,6 +31,10 @@ pub struct StateDescriptor {
     /// What people see of it; not compared at restore.
     #[serde(default, skip_serializing_if = "StateColumns::is_empty")]
     pub columns: StateColumns,
+    /// What decides which entries there are, where types do not tell it: the expressions of the key, the order of rows. Compared at
+    /// restore where both have one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub basis: String,
 }
 
 impl StateDescriptor {
@@ -47,6 +51,7 @@ impl StateDescriptor {
             access: AccessPattern::default_of(kind),
             order: if kind == StateKind::Timer { EntryOrder::TimeFirst } else { EntryOrder::KeyFirst },
             columns: StateColumns::default(),
+            basis: String::new(),
         }
     }
 
@@ -104,6 +109,13 @@ impl StateDescriptor {
         *self == StateDescriptor { columns: self.columns.clone(), ..other.clone() }
     }
 
+    /// Sets what decides which entries there are.
+    #[must_use]
+    pub fn with_basis(mut self, basis: impl Into<String>) -> Self {
+        self.basis = basis.into();
+        self
+    }
+
     /// Checks that this declaration is right in itself.
     ///
     /// # Errors
@@ -124,65 +136,84 @@ impl StateDescriptor {
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible), naming all that differs.
     pub fn check_restored(&self, restored: &StateDescriptor) -> Result<()> {
-        let mut differences = Vec::new();
-        let mut compare = |what: &str, matches: bool, restored: String, declared: String| {
-            if !matches {
-                differences.push(format!("{what} was {restored} and is now {declared}"));
-            }
-        };
-        let shown = |text: &str| format!("`{text}`");
-        // Values of a state with a TTL begin with a timestamp of its time; how long it is may change.
-        let domain = |ttl: Option<TtlConfig>| ttl.map(|ttl| ttl.domain);
-        let clock = |ttl| match domain(ttl) {
-            None => "none",
-            Some(TimeDomain::EventTime) => "in event time",
-            Some(TimeDomain::ProcessingTime) => "in processing time",
-        };
-        compare("kind", self.kind == restored.kind, format!("{:?}", restored.kind), format!("{:?}", self.kind));
-        // Descriptors of timers were written without an order once.
-        let order = |descriptor: &StateDescriptor| match descriptor.kind {
-            StateKind::Timer => EntryOrder::TimeFirst,
-            _ => descriptor.order,
-        };
-        compare(
-            "order",
-            order(self) == order(restored),
-            format!("{:?}", order(restored)),
-            format!("{:?}", order(self)),
-        );
-        compare("key", self.key_schema == restored.key_schema, shown(&restored.key_schema), shown(&self.key_schema));
-        compare(
+        let mut differences = self.differences_of_keys(restored);
+        // What an accumulator gains it would have from the restored cut on only: a sum of a part, taken for the whole.
+        let folds = matches!(self.kind, StateKind::Reducing | StateKind::Aggregating);
+        let same = restored.value_schema == self.value_schema;
+        differences.compare(
             "codec",
             self.codec.name == restored.codec.name && self.codec.version >= restored.codec.version,
             format!("`{}` version {}", restored.codec.name, restored.codec.version),
             format!("`{}` version {}", self.codec.name, self.codec.version),
         );
-        // What an accumulator gains it would have from the restored cut on only: a sum of a part, taken for the whole.
-        let folds = matches!(self.kind, StateKind::Reducing | StateKind::Aggregating);
-        let same = restored.value_schema == self.value_schema;
-        compare(
+        differences.compare(
             "value",
             same || !folds && crate::codec::reads(&self.codec.name, &restored.value_schema, &self.value_schema),
-            shown(&restored.value_schema),
-            shown(&self.value_schema),
+            format!("`{}`", restored.value_schema),
+            format!("`{}`", self.value_schema),
         );
-        compare(
-            "merge operator",
-            self.merge == restored.merge,
-            format!("{:?}", restored.merge),
-            format!("{:?}", self.merge),
-        );
-        compare(
-            "TTL",
-            domain(self.ttl) == domain(restored.ttl),
-            clock(restored.ttl).to_owned(),
-            clock(self.ttl).to_owned(),
-        );
-        if differences.is_empty() {
+        differences.into_result(&self.name)
+    }
+
+    /// As [`check_restored`](Self::check_restored), for entries whose values a [`Migration`](crate::Migration) converts: their codec and their schema
+    /// may differ.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn check_restored_key(&self, restored: &StateDescriptor) -> Result<()> {
+        self.differences_of_keys(restored).into_result(&self.name)
+    }
+
+    /// What differs beside codec and schema of the value.
+    fn differences_of_keys(&self, restored: &StateDescriptor) -> Differences {
+        let mut differences = Differences::default();
+        // Values of a state with a TTL begin with a timestamp of its time; how long it is may change.
+        let domain = |ttl: Option<TtlConfig>| ttl.map(|ttl| ttl.domain);
+        let clock = |ttl| match domain(ttl) {
+            None => "none".to_owned(),
+            Some(TimeDomain::EventTime) => "in event time".to_owned(),
+            Some(TimeDomain::ProcessingTime) => "in processing time".to_owned(),
+        };
+        // Descriptors of timers were written without an order once.
+        let order = |descriptor: &StateDescriptor| match descriptor.kind {
+            StateKind::Timer => EntryOrder::TimeFirst,
+            _ => descriptor.order,
+        };
+        let same = self.kind == restored.kind;
+        differences.compare("kind", same, format!("{:?}", restored.kind), format!("{:?}", self.kind));
+        let (was, is) = (order(restored), order(self));
+        differences.compare("order", was == is, format!("{was:?}"), format!("{is:?}"));
+        let (was, is) = (&restored.key_schema, &self.key_schema);
+        differences.compare("key", was == is, format!("`{was}`"), format!("`{is}`"));
+        let (was, is) = (&restored.basis, &self.basis);
+        // Descriptors were written without one once.
+        let same = was.is_empty() || is.is_empty() || was == is;
+        differences.compare("basis", same, format!("`{was}`"), format!("`{is}`"));
+        let same = self.merge == restored.merge;
+        differences.compare("merge operator", same, format!("{:?}", restored.merge), format!("{:?}", self.merge));
+        let same = domain(self.ttl) == domain(restored.ttl);
+        differences.compare("TTL", same, clock(restored.ttl), clock(self.ttl));
+        differences
+    }
+}
+
+/// What differs between two declarations of a state.
+#[derive(Debug, Default)]
+struct Differences(Vec<String>);
+
+impl Differences {
+    fn compare(&mut self, what: &str, matches: bool, restored: String, declared: String) {
+        if !matches {
+            self.0.push(format!("{what} was {restored} and is now {declared}"));
+        }
+    }
+
+    fn into_result(self, state: &str) -> Result<()> {
+        if self.0.is_empty() {
             return Ok(());
         }
-        Err(Error::incompatible(format!("the restored state does not match the job's: {}", differences.join("; ")))
-            .with(Context::State, &self.name)
+        Err(Error::incompatible(format!("the restored state does not match the job's: {}", self.0.join("; ")))
+            .with(Context::State, state)
             .hint("run the query that wrote it, or start anew with `--restore none`"))
     }
 }

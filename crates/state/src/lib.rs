@@ -10,7 +10,7 @@
 //! neither Protobuf nor SQL, and every backend understands every codec.
 //!
 //! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`], [`backend`], [`write_batch`],
-//! [`snapshot`], [`canonical`], [`state_reader`], [`clock`], [`ttl`], [`codec`], [`row`], [`sums`],
+//! [`snapshot`], [`canonical`], [`state_reader`], [`migration`], [`clock`], [`ttl`], [`codec`], [`row`], [`sums`],
 //! [`typed`].
 
 pub mod backend;
@@ -23,6 +23,7 @@ pub mod encoding;
 pub mod error;
 pub mod id;
 pub mod key_group;
+pub mod migration;
 pub mod row;
 pub mod snapshot;
 pub mod state_reader;
@@ -41,6 +42,7 @@ pub use descriptor::{AccessPattern, CodecId, EntryOrder, MergeOperator, StateDes
 pub use error::{Context, Error, ErrorKind, Result};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
 pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
+pub use migration::{EntryConversion, Migration};
 pub use snapshot::{
     CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile, StateSize,
 };

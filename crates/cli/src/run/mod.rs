@@ -43,6 +43,8 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
     let backend = Backend::open(&config, &name)?;
     let mut options = options::job_options(&config, &name, &backend)?;
     options.allow_duplicates = arguments.allow_duplicates;
+    options.allow_dropped_state = arguments.changes.allow_dropped_state;
+    options.allow_empty_state = arguments.changes.allow_empty_state;
     let checkpoints = options.checkpointing.as_ref().map(|checkpointing| checkpointing.storage.clone());
     let compacts = options.checkpointing.as_ref().is_some_and(|checkpointing| checkpointing.compact);
     let restore = options.restore.clone();
@@ -58,6 +60,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         return Ok(());
     }
     job.restoration().into_iter().for_each(|restored| announce::key_groups(restored, &config));
+    job.assessment().iter().flat_map(|assessment| assessment.warnings()).for_each(report::warning);
     let rows_before = job.restoration().map_or(0, |restored| restored.rows_read());
     let restored = job.restoration().map(|restored| restored.manifest.checkpoint);
     let metrics = Arc::new(JobMetrics::default());

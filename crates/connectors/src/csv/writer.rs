@@ -20,6 +20,11 @@ impl CsvWriter {
         CsvWriter { dialect, field: Vec::new() }
     }
 
+    /// How rows are written.
+    pub(crate) fn dialect(&self) -> &Dialect {
+        &self.dialect
+    }
+
     /// Appends the line that names the columns, if files have one.
     pub(crate) fn write_header<'a>(&mut self, names: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) -> Result<()> {
         if !self.dialect.header {

@@ -50,6 +50,10 @@ impl Sink for AppendSink {
         self.directory.check(job, &self.insert)
     }
 
+    fn check_restored(&self, job: &SinkJob, committables: &[Committable]) -> Result<()> {
+        self.directory.check_restored(job, &self.insert, committables)
+    }
+
     fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
         self.directory.claim(job, &self.insert)?;
         self.directory.unstage_after(checkpoint)?;

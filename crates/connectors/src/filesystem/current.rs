@@ -12,7 +12,7 @@ use super::row_writer::RowWriter;
 use crate::table::TableDescription;
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
-use headpond_state::{AttemptId, CheckpointId};
+use headpond_state::{AttemptId, CheckpointId, Migration, StateDescriptor};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,8 +47,16 @@ impl CurrentSink {
 }
 
 impl Sink for CurrentSink {
-    fn is_stateful(&self) -> bool {
-        true
+    fn states(&self) -> Result<Vec<StateDescriptor>> {
+        Ok(vec![CurrentLines::descriptor(&self.table)?])
+    }
+
+    fn migration(&self, restored: &StateDescriptor, _declared: &StateDescriptor) -> Result<Migration> {
+        CurrentLines::migration(&self.table, self.upsert, &RowWriter::of(&self.table)?.line_form(), restored)
+    }
+
+    fn check_restored(&self, job: &SinkJob, committables: &[Committable]) -> Result<()> {
+        self.directory.check_restored(job, &self.insert, committables)
     }
 
     fn can_rewind(&self) -> bool {
@@ -79,7 +87,7 @@ impl Sink for CurrentSink {
             subtask: setup.subtask,
             parallelism: setup.parallelism,
             rows: RowWriter::of(&self.table)?,
-            lines: CurrentLines::register(&self.table, "lines", self.upsert, state)?,
+            lines: CurrentLines::register(&self.table, self.upsert, state)?,
             table: self.table.clone(),
             changed: true,
         }))

@@ -7,15 +7,24 @@
 //! A stored value begins with a version. After 1 follows the only line; after 2 follow lines in the order in which they came, each after
 //! its count (int64) and its length (uint32), big-endian. A count below zero is of a row that was taken back before it came.
 
+use super::line_migration::{LineForm, LineMigration};
 use crate::options::declared;
 use crate::table::TableDescription;
 use crate::values::sql_type;
 use headpond_runtime::datum::row_schema;
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::backend::{KeyBatch, ScanRange};
-use headpond_state::{CodecId, Flow, KeyedStateBackend, StateColumns, StateDescriptor, StateId, StateKind, WriteBatch};
+use headpond_state::{
+    CodecId, Context, Entry, EntryConversion, Flow, KeyedStateBackend, Migration, StateColumns, StateDescriptor,
+    StateId, StateKind, WriteBatch,
+};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+/// The name of the state.
+const NAME: &str = "lines";
+/// What stands between columns and options in a schema.
+const AS: &str = " as ";
 /// The version of a single line.
 const ONE_LINE: u8 = 1;
 /// The version of counted lines.
@@ -44,30 +53,63 @@ pub(crate) struct CurrentLines {
 type Counted = Vec<(i64, Vec<u8>)>;
 
 impl CurrentLines {
-    /// Registers the state `name`. `upsert`: changes of a key come in order. Lines of another form are not restored: the table's columns
-    /// and format are its schema.
-    pub(crate) fn register(
-        table: &TableDescription,
-        name: &str,
-        upsert: bool,
-        state: &mut dyn KeyedStateBackend,
-    ) -> Result<Self> {
+    /// Registers the state. `upsert`: changes of a key come in order.
+    pub(crate) fn register(table: &TableDescription, upsert: bool, state: &mut dyn KeyedStateBackend) -> Result<Self> {
+        let state = state.register(&CurrentLines::descriptor(table)?)?;
+        Ok(CurrentLines { state, upsert, writes: WriteBatch::new() })
+    }
+
+    /// The declaration of the state. Lines of another form are not restored: the table's columns and format are its schema.
+    ///
+    /// # Errors
+    /// [`Unsupported`](headpond_runtime::ErrorKind::Unsupported) for a key that state cannot hold.
+    pub(crate) fn descriptor(table: &TableDescription) -> Result<StateDescriptor> {
+        let (columns, options) = CurrentLines::schema(table);
         let fields = table.schema.fields();
-        let types = |columns: &mut dyn Iterator<Item = usize>| {
-            let types =
-                columns.map(|column| format!("{} {}", fields[column].name(), sql_type(fields[column].data_type())));
-            types.collect::<Vec<_>>().join(", ")
-        };
+        let key = row_schema(table.primary_key.iter().map(|column| &fields[*column]))?;
+        Ok(StateDescriptor::new(NAME, StateKind::Value, CodecId::new("line", COUNTED_LINES))
+            .with_key_schema(listed(table, table.primary_key.iter().copied()))
+            .with_value_schema(format!("{columns}{AS}{options}"))
+            .with_columns(StateColumns { key, ..StateColumns::default() }))
+    }
+
+    /// The columns of lines, and the options that their form depends on.
+    fn schema(table: &TableDescription) -> (String, String) {
         let options = table.options.iter().filter(|(key, _)| LINE_OPTIONS.contains(&key.as_str()));
         let options: Vec<String> = options.map(|(key, value)| format!("{key}={value}")).collect();
-        let descriptor = StateDescriptor::new(name, StateKind::Value, CodecId::new("line", COUNTED_LINES))
-            .with_key_schema(types(&mut table.primary_key.iter().copied()))
-            .with_value_schema(format!("{} as {}", types(&mut (0..fields.len())), options.join(" ")))
-            .with_columns(StateColumns {
-                key: row_schema(table.primary_key.iter().map(|column| &fields[*column]))?,
-                ..StateColumns::default()
-            });
-        Ok(CurrentLines { state: state.register(&descriptor)?, upsert, writes: WriteBatch::new() })
+        (listed(table, 0..table.schema.fields().len()), options.join(" "))
+    }
+
+    /// How lines of other columns become lines of the table.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) for a change that lines do not bear.
+    pub(crate) fn migration(
+        table: &TableDescription,
+        upsert: bool,
+        form: &LineForm,
+        restored: &StateDescriptor,
+    ) -> Result<Migration> {
+        CurrentLines::descriptor(table)?.check_restored_key(restored)?;
+        let (_, options) = CurrentLines::schema(table);
+        let is_known = restored.codec.name == "line" && restored.codec.version <= COUNTED_LINES;
+        let columns = restored.value_schema.strip_suffix(&format!("{AS}{options}")).filter(|_| is_known);
+        let columns = columns.ok_or_else(|| {
+            Error::incompatible(format!(
+                "the rows that the table has are `{}`, which is another form than it is to have",
+                restored.value_schema
+            ))
+            .with(Context::State, NAME)
+        })?;
+        if !upsert {
+            return Err(Error::incompatible(
+                "the table's columns have changed, and rows that were written without them may be taken back",
+            )
+            .with(Context::State, NAME));
+        }
+        let lines =
+            LineMigration::new(form, columns, &table.schema).map_err(|error| error.with(Context::State, NAME))?;
+        Ok(Migration { changes: lines.changes.clone(), conversion: Arc::new(lines) })
     }
 
     /// Applies changes; `line` appends the line of a row.
@@ -154,14 +196,7 @@ impl CurrentLines {
                     out.push(ONE_LINE);
                     out.extend_from_slice(only);
                 }),
-                all => self.writes.put_with(self.state, key, |out| {
-                    out.push(COUNTED_LINES);
-                    for (count, line) in all {
-                        out.extend_from_slice(&count.to_be_bytes());
-                        out.extend_from_slice(&(line.len() as u32).to_be_bytes());
-                        out.extend_from_slice(line);
-                    }
-                }),
+                all => self.writes.put_with(self.state, key, |out| put_counted(all, out)),
             }
         }
         Ok(())
@@ -186,6 +221,41 @@ impl CurrentLines {
             if outcome.is_ok() { Flow::Continue } else { Flow::Stop }
         })?;
         outcome
+    }
+}
+
+/// Columns with their types.
+fn listed(table: &TableDescription, columns: impl Iterator<Item = usize>) -> String {
+    let fields = table.schema.fields();
+    let listed = columns.map(|column| format!("{} {}", fields[column].name(), sql_type(fields[column].data_type())));
+    listed.collect::<Vec<_>>().join(", ")
+}
+
+impl EntryConversion for LineMigration {
+    fn convert(&self, entry: Entry<'_>, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<()> {
+        key.extend_from_slice(entry.key);
+        if let Some((&ONE_LINE, line)) = entry.value.split_first() {
+            value.push(ONE_LINE);
+            return LineMigration::convert(self, line, value);
+        }
+        let mut lines = counted(entry.value)?;
+        for (_, line) in &mut lines {
+            let mut converted = Vec::with_capacity(line.len());
+            LineMigration::convert(self, line, &mut converted)?;
+            *line = converted;
+        }
+        put_counted(&lines, value);
+        Ok(())
+    }
+}
+
+/// Appends the value of several lines.
+fn put_counted(lines: &[(i64, Vec<u8>)], out: &mut Vec<u8>) {
+    out.push(COUNTED_LINES);
+    for (count, line) in lines {
+        out.extend_from_slice(&count.to_be_bytes());
+        out.extend_from_slice(&(line.len() as u32).to_be_bytes());
+        out.extend_from_slice(line);
     }
 }
 

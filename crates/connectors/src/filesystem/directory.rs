@@ -94,6 +94,17 @@ impl Directory {
         }
     }
 
+    /// Checks that this is the directory that a checkpoint's rows are in, and that the INSERT may write to it.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check) and [`prepared`](Self::prepared).
+    pub(super) fn check_restored(&self, job: &SinkJob, insert: &str, committables: &[Committable]) -> Result<()> {
+        if let Some(owner) = self.owner()? {
+            self.check_owner(&owner, job, insert)?;
+        }
+        if committables.is_empty() { Ok(()) } else { self.prepared(committables).map(drop) }
+    }
+
     /// Makes the directory the INSERT's own.
     pub(super) fn claim(&self, job: &SinkJob, insert: &str) -> Result<()> {
         if let Some(owner) = self.owner()? {
@@ -174,11 +185,11 @@ impl Directory {
     /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
     /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since.
     pub(super) fn prepared<'a>(&self, committables: &'a [Committable]) -> Result<Vec<&'a Committable>> {
-        let owner = self.owner()?.ok_or_else(|| self.removed())?;
+        let owner = self.owner()?;
         for committable in committables {
             let text = |name| committable.data.get(name).and_then(Value::as_str);
             // Directories that earlier releases claimed have no name for it.
-            if text("claim").is_none() || text("claim") == owner.claim.as_deref() {
+            if text("claim").is_none() || text("claim") == owner.as_ref().and_then(|owner| owner.claim.as_deref()) {
                 continue;
             }
             return Err(match text("directory").filter(|before| *before != self.location()) {

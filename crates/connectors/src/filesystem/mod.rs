@@ -14,6 +14,7 @@ mod current_lines;
 mod directory;
 pub(crate) mod files;
 pub(crate) mod input;
+mod line_migration;
 pub(crate) mod reader;
 mod row_writer;
 mod sink;
@@ -21,5 +22,6 @@ mod source;
 
 pub(crate) use current::no_state;
 pub(crate) use current_lines::CurrentLines;
+pub(crate) use line_migration::LineForm;
 pub(crate) use sink::sink;
 pub(crate) use source::source;

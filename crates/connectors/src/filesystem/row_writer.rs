@@ -1,5 +1,6 @@
 //! Rows as lines of a file, in the table's format.
 
+use super::line_migration::LineForm;
 use crate::csv::Dialect;
 use crate::csv::writer::CsvWriter;
 use crate::json::writer::JsonWriter;
@@ -29,6 +30,14 @@ impl RowWriter {
         let standard = if iso { Standard::Iso } else { Standard::Sql };
         let names = table.schema.fields().iter().map(|field| field.name().as_str());
         Ok(RowWriter::Json(JsonWriter::new(names, standard)))
+    }
+
+    /// The form of the lines.
+    pub(super) fn line_form(&self) -> LineForm {
+        match self {
+            RowWriter::Csv(writer) => LineForm::Csv(writer.dialect().clone()),
+            RowWriter::Json(_) => LineForm::Json,
+        }
     }
 
     /// What a file begins with, if anything.

@@ -119,7 +119,7 @@ fn is_quoted(array: &dyn Array, row: usize, data_type: &DataType) -> bool {
     }
 }
 
-fn write_string(text: &str, out: &mut Vec<u8>) {
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     out.push(b'"');
     let mut rest = text.as_bytes();

@@ -23,7 +23,8 @@ use crate::job::JobOptions;
 use crate::key::KeyEncoder;
 use crate::message::Messages;
 use crate::operator::{Counters, KeyedOperatorFactory, OperatorSetup};
-use crate::restore::Restoration;
+use crate::restore::state::StateRestore;
+use crate::restore::{self, Assessment, Restoration};
 use crate::shared::Shared;
 use crate::sink::{Sink, SinkJob, SinkSetup};
 use crate::source::SourceSplit;
@@ -49,6 +50,7 @@ pub(crate) struct Plan {
     pub(crate) options: JobOptions,
     pub(crate) sink_job: SinkJob,
     pub(crate) restored: Option<Restoration>,
+    pub(crate) assessment: Option<Assessment>,
     pub(crate) splits: Splits,
     pub(crate) exchanges: Exchanges,
     /// The number of the first checkpoint of this run.
@@ -58,10 +60,11 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The restored state of a node, if the checkpoint has any.
-    fn operator_state(&self, node: usize) -> Option<&OperatorState> {
-        let id = &self.graph.node(NodeId(node)).id;
-        self.restored.as_ref().and_then(|restored| restored.manifest.operator(id))
+    /// The restored state of a node, if the checkpoint has any, and how it is restored.
+    fn operator_state(&self, node: usize) -> Option<(&OperatorState, &StateRestore)> {
+        let restore = self.assessment.as_ref()?.states.get(&node)?;
+        let state = self.restored.as_ref()?.manifest.operator(&self.graph.node(NodeId(node)).id)?;
+        Some((state, restore))
     }
 }
 
@@ -160,7 +163,7 @@ fn open_keyed(
     let id = &plan.graph.node(NodeId(node)).id;
     let located = |error: Error| error.with(Context::Operator, id);
     let mut state = open_state(plan, node, worker, activator).map_err(located)?;
-    let restored = plan.operator_state(node);
+    let restored = plan.operator_state(node).map(|(state, _)| state);
     let details = restored.map(|state| details(&state.subtasks)).transpose().map_err(located)?.unwrap_or_default();
     let event_time_ms = restored.and_then(|state| state.event_time_ms).unwrap_or(i64::MIN);
     let mut counters = Counters::default();
@@ -228,13 +231,16 @@ fn open_state(plan: &Plan, node: usize, worker: usize, activator: SyncActivator)
         clock: clock.clone(),
         local_dir: options.local_dir.join(format!("op-{node}-{worker}")),
     };
-    let mut restored = Vec::new();
-    if let (Some(state), Some(restoration)) = (plan.operator_state(node), &plan.restored) {
-        let handles = state.subtasks.iter().filter_map(|subtask| subtask.state.as_ref());
-        let mine = handles.filter(|handle| !handle.key_groups.intersection(params.key_groups).is_empty());
-        restored.extend(mine.map(|handle| RestoredState { handle, source: restoration.source.as_ref() }));
-    }
-    let backend = options.backend.open_keyed(params, &restored)?;
+    let backend = match (plan.operator_state(node), &plan.restored) {
+        (Some((state, restore)), Some(restoration)) => {
+            let handles = state.subtasks.iter().filter_map(|subtask| subtask.state.as_ref());
+            let mine = handles.filter(|handle| !handle.key_groups.intersection(params.key_groups).is_empty());
+            let mine = mine.map(|handle| RestoredState { handle, source: restoration.source.as_ref() });
+            let mine: Vec<RestoredState<'_>> = mine.collect();
+            restore::state::open(options.backend.as_ref(), params, &mine, restore)?
+        }
+        _ => options.backend.open_keyed(params, &[])?,
+    };
     Ok(TaskState::new(backend, clock, Outcomes::new(activator)))
 }
 

@@ -9,6 +9,7 @@ use super::cell::Overflow;
 use super::group_codec::GroupCodec;
 use super::grouping::Grouping;
 use super::layout::{AggregatePlan, OutputColumn};
+use super::migration::migration;
 use super::results::results;
 use super::value_sets::{GroupedBatch, Transitions, ValueSets};
 use crate::gathering::{Gathering, differing_rows};
@@ -16,7 +17,9 @@ use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
+use headpond_state::{
+    Context, Error, KeyedStateBackend, Migration, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
+};
 use std::sync::Arc;
 
 pub(super) use crate::gathering::give_slices;
@@ -69,6 +72,10 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
             state,
         }))
     }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        migration(&self.plan, restored, declared)
+    }
 }
 
 /// The declaration of the state that holds groups' accumulators.
@@ -82,6 +89,7 @@ pub(super) fn accumulators_descriptor(plan: &AggregatePlan, namespace: &[&str]) 
         .with_key_schema(plan.key_schema.to_string())
         .with_value_schema(codec.schema().to_string())
         .with_columns(plan.accumulators_shown(namespace)?)
+        .with_basis(plan.layout.basis())
         .with_ttl(plan.ttl))
 }
 

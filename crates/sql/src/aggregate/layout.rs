@@ -6,7 +6,7 @@ use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, FieldType, RowCodec, RowFormat, RowSchema};
+use headpond_state::row::{DataKind, Datum, Field, FieldType, RowCodec, RowEvolution, RowFormat, RowSchema, Together};
 use headpond_state::sums::{EXACT_PARTS, IS_SET, LOST};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, Result};
@@ -56,6 +56,14 @@ pub(crate) struct AggregateCall {
     pub(crate) name: String,
     /// The type of the result.
     pub(crate) output: DataType,
+}
+
+impl AggregateCall {
+    /// The call as people write it.
+    pub(crate) fn shown(&self) -> String {
+        let distinct = if self.distinct { "DISTINCT " } else { "" };
+        format!("{}({distinct}{})", self.function.name(), self.text)
+    }
 }
 
 /// A column of the result.
@@ -143,6 +151,8 @@ pub(crate) struct Layout {
     pub(super) has_since: bool,
     /// The row of a group.
     pub(crate) schema: RowSchema,
+    /// The fields of calls that have several.
+    together: Vec<Together>,
 }
 
 /// What a cell folds.
@@ -224,10 +234,41 @@ impl Layout {
         if has_since {
             fields.push(Field::new("values count since", DataKind::Timestamp.required()));
         }
+        let mut of_cells = Vec::with_capacity(cells.len());
         for cell in &cells {
+            let begin = fields.len();
             cell.fields(input, &mut fields)?;
+            of_cells.push(begin..fields.len());
         }
-        Ok(Layout { cells, of_calls, sets, retracts, has_since, schema: RowSchema::new(fields) })
+        let together = calls.iter().zip(&of_calls).map(|(call, of_call)| {
+            let cells = [of_call.value, of_call.count].into_iter().flatten();
+            let fields = cells.flat_map(|cell| &fields[of_cells[cell].clone()]).map(|field| field.name.clone());
+            Together { what: call.shown(), fields: fields.collect() }
+        });
+        let together = together.filter(|together| together.fields.len() > 1).collect();
+        Ok(Layout { cells, of_calls, sets, retracts, has_since, together, schema: RowSchema::new(fields) })
+    }
+
+    /// What a changed query means for rows of this layout: the count of rows tells what a group is, and an aggregate that comes counts
+    /// from then on.
+    pub(super) fn evolution(&self) -> RowEvolution {
+        let closed = if self.retracts {
+            "rows from before it may be taken back, which it has never seen; where they only come, aggregates can be added"
+        } else {
+            ""
+        };
+        RowEvolution {
+            accumulates: true,
+            fixed: self.schema.fields().first().map(|rows| rows.name.clone()).into_iter().collect(),
+            together: self.together.clone(),
+            closed: closed.to_owned(),
+            ..RowEvolution::default()
+        }
+    }
+
+    /// What tells states with the same fields apart.
+    pub(super) fn basis(&self) -> &'static str {
+        if self.retracts { "rows that come and go" } else { "rows that come" }
     }
 
     /// Whether there are sets of values beside the row.
@@ -238,8 +279,20 @@ impl Layout {
     /// What the sets hold, for readers of a checkpoint and for comparison at restore.
     pub(crate) fn sets_schema(&self) -> String {
         let counted = if self.retracts { "counts" } else { "presence" };
-        let names = self.sets.iter().enumerate().map(|(index, set)| format!("{index}: {}", set.name));
+        Layout::schema_of_sets(counted, &self.sets)
+    }
+
+    fn schema_of_sets(counted: &str, sets: &[SetSpec]) -> String {
+        let names = sets.iter().enumerate().map(|(index, set)| format!("{index}: {}", set.name));
         format!("{counted} of {}", names.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The sets that come to those of an older schema, which have the same numbers as before; `None`: it has others.
+    pub(super) fn new_sets(&self, older: &str) -> Option<&[SetSpec]> {
+        let counted = if self.retracts { "counts" } else { "presence" };
+        let known =
+            (1..self.sets.len()).find(|known| Layout::schema_of_sets(counted, &self.sets[..*known]) == older)?;
+        (!self.retracts).then(|| &self.sets[known..])
     }
 }
 

@@ -10,7 +10,7 @@
 //! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
 //! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `columns`, `cell`, `accumulators`, `merge`, `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`.
+//! In reading order: `layout`, `columns`, `cell`, `accumulators`, `merge`, `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`, `migration`.
 
 mod accumulators;
 mod cell;
@@ -20,6 +20,7 @@ mod group_codec;
 mod grouping;
 mod layout;
 mod merge;
+mod migration;
 mod numbers;
 mod results;
 mod value_sets;

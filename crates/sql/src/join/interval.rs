@@ -26,7 +26,7 @@ use headpond_runtime::operator::{
     Counters, KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress,
 };
 use headpond_state::encoding::{EntryKeys, put_i64};
-use headpond_state::{Error, KeyGroup, Result};
+use headpond_state::{Error, KeyGroup, Migration, Result, StateDescriptor};
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::sync::Arc;
@@ -78,6 +78,11 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
             key_groups: Vec::new(),
             plan: Arc::clone(plan),
         }))
+    }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        let side = |side| SideRows::new(&self.plan, side, Some(self.spec.bucket_ms()));
+        SideRows::migration(&[side(0)?, side(1)?], restored, declared)
     }
 }
 

@@ -7,7 +7,7 @@ use super::work::{Buffers, Join, Stored, Work};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::key::KeyEncoder;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::{Error, MaxParallelism, Result};
+use headpond_state::{Error, MaxParallelism, Migration, Result, StateDescriptor};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -55,6 +55,11 @@ impl KeyedOperatorFactory for RegularJoinFactory {
             buffers: Buffers::default(),
             plan: Arc::clone(plan),
         }))
+    }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        let side = |side| SideRows::new(&self.plan, side, None);
+        SideRows::migration(&[side(0)?, side(1)?], restored, declared)
     }
 }
 

@@ -16,9 +16,9 @@ use headpond_runtime::datum::{datum_at, field_type, row_schema};
 use headpond_runtime::numbers::{NumberColumn, is_number};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
+use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowEvolution, RowFormat, RowSchema};
 use headpond_state::ttl::{self, TtlConfig};
-use headpond_state::{Context, EntryOrder, Error, Result, StateColumns, StateDescriptor, StateKind};
+use headpond_state::{Context, EntryOrder, Error, Migration, Result, StateColumns, StateDescriptor, StateKind};
 use std::sync::Arc;
 
 /// What tells a row's entry from the others of its key.
@@ -46,6 +46,8 @@ pub(super) struct SideRows {
     codec: RowCodec,
     name: &'static str,
     shown: StateColumns,
+    /// What the first field's name ends with: the key.
+    ending: String,
 }
 
 /// A row that is kept, apart from its columns.
@@ -85,10 +87,11 @@ impl SideRows {
             row.push(Field::new("nothing", DataKind::Bool.nullable()));
         }
         let names: Vec<String> = row.iter().map(|field| field.name.clone()).collect();
-        row[0].name.push_str(&format!(" by {key_text}"));
+        let mut ending = format!(" by {key_text}");
         if let Some(bucket_ms) = bucket_ms {
-            row[0].name.push_str(&format!(" in buckets of {bucket_ms} ms"));
+            ending.push_str(&format!(" in buckets of {bucket_ms} ms"));
         }
+        row[0].name.push_str(&ending);
         let of_numbers = !changing
             && *columns > 0
             && plan.format == RowFormat::Row
@@ -97,7 +100,28 @@ impl SideRows {
         let shown = shown(plan, side, &identity, names.into_iter().zip(fields).collect());
         let codec = RowCodec::new(plan.format, RowSchema::new(row));
         let name = if side == 0 { "left rows" } else { "right rows" };
-        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, of_numbers, codec, name, shown })
+        Ok(SideRows { identity, tracked, ttl: *ttl, columns: *columns, of_numbers, codec, name, shown, ending })
+    }
+
+    /// How a restored state of a side becomes the one that `sides` declare.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a change that would make its rows others.
+    pub(super) fn migration(
+        sides: &[SideRows],
+        restored: &StateDescriptor,
+        declared: &StateDescriptor,
+    ) -> Result<Migration> {
+        let side = sides.iter().find(|side| side.name == declared.name);
+        let side = side.ok_or_else(|| Error::internal(format!("a join has no state `{}`", declared.name)))?;
+        if matches!(side.identity, Identity::Value(_)) {
+            declared.check_restored_key(restored)?;
+            return Err(side.located(Error::incompatible(
+                "rows that may be taken back are found by all their columns, which are others now",
+            )));
+        }
+        let evolution = RowEvolution { first_name_ending: side.ending.clone(), ..RowEvolution::default() };
+        Migration::of_rows(restored, declared, &evolution)
     }
 
     /// The declaration of the state.

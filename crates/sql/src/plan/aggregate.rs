@@ -349,11 +349,7 @@ struct Description {
 
 fn describe(plan: &AggregatePlan, window: Option<&WindowSpec>) -> Description {
     let keys = plan.input.fields()[..plan.key_columns].iter().map(|field| field.name().as_str()).collect::<Vec<_>>();
-    let shown = |call: &AggregateCall| {
-        let distinct = if call.distinct { "DISTINCT " } else { "" };
-        format!("{}({distinct}{})", call.function.name(), call.text)
-    };
-    let calls = plan.calls.iter().map(shown).collect::<Vec<_>>();
+    let calls = plan.calls.iter().map(AggregateCall::shown).collect::<Vec<_>>();
     let mut text = if keys.is_empty() { "one group".to_owned() } else { format!("group by {}", keys.join(", ")) };
     if let Some(window) = window {
         text.push_str(&format!(", {}", window.windows.text()));

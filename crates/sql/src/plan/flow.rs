@@ -6,6 +6,7 @@
 
 use super::column_names::ColumnNames;
 use super::error::planning_error;
+use super::operator_ids::OperatorIds;
 use super::rank::RankLimit;
 use super::session::Session;
 use super::source::{Sources, projection, scanned};
@@ -14,6 +15,7 @@ use super::ttl::StateTtls;
 use super::window::FlowWindow;
 use super::window_table::WindowTable;
 use crate::expression::{Compiler, ProjectionFactory, WindowCall, is_random, substitute};
+use crate::script::StateUidHint;
 use crate::settings::JobSettings;
 use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -74,13 +76,6 @@ pub(super) struct FlowBuilder<'s> {
     ids: OperatorIds,
 }
 
-/// Gives operators their ids: `<sink table>/<kind>/<ordinal>`.
-#[derive(Debug)]
-struct OperatorIds {
-    sink: String,
-    ordinals: BTreeMap<&'static str, usize>,
-}
-
 impl<'s> FlowBuilder<'s> {
     /// A builder of nodes whose ids begin with `sink`.
     pub(super) fn new(
@@ -90,8 +85,9 @@ impl<'s> FlowBuilder<'s> {
         sources: &'s Sources,
         ttls: StateTtls,
         sink: &str,
+        uid: Option<&StateUidHint>,
     ) -> Self {
-        let ids = OperatorIds { sink: sink.to_owned(), ordinals: BTreeMap::new() };
+        let ids = OperatorIds::new(sink, uid);
         FlowBuilder {
             session,
             settings,
@@ -109,10 +105,12 @@ impl<'s> FlowBuilder<'s> {
 
     /// The id of the next operator of a kind.
     pub(super) fn next_id(&mut self, kind: &'static str) -> OperatorId {
-        let ordinal = self.ids.ordinals.entry(kind).or_insert(0);
-        let id = OperatorId::new(format!("{}/{kind}/{ordinal}", self.ids.sink));
-        *ordinal += 1;
-        id
+        self.ids.next(kind)
+    }
+
+    /// Fails unless all operators that the hint `STATE_UID` names are there, each with an id of its own.
+    pub(super) fn check_ids(&self) -> Result<()> {
+        self.ids.check()
     }
 
     /// When the state that an operator keeps of `input` expires.

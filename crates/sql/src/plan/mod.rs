@@ -13,6 +13,7 @@ mod flow;
 mod insert;
 mod join;
 mod late_rows;
+mod operator_ids;
 mod query;
 mod rank;
 mod rewrite;
@@ -43,7 +44,7 @@ use late_rows::{add_sink, late_table};
 use query::{optimize, plan_query};
 use session::Session;
 use source::{Reads, Sources};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use table::Table;
@@ -103,6 +104,8 @@ struct Planner {
     sources: Sources,
     /// How many inserts each table has had: a second one into the same table has ids of its own.
     inserts: BTreeMap<String, usize>,
+    /// The names that inserts keep by a hint.
+    kept: BTreeSet<String>,
     /// The nodes that give late rows, and whether these end.
     late: Vec<(NodeId, bool)>,
 }
@@ -132,6 +135,7 @@ impl Planner {
             job,
             sources: Sources::default(),
             inserts: BTreeMap::new(),
+            kept: BTreeSet::new(),
             late: Vec::new(),
         })
     }
@@ -153,8 +157,13 @@ impl Planner {
                 if self.session.has(name) {
                     return Err(exists(name));
                 }
+                if let Some(uid) = &query.hints.uid {
+                    return Err(Error::invalid("a view keeps no state: the queries that read it do")
+                        .hint("put the hint STATE_UID behind the SELECT of an INSERT")
+                        .at(uid.position));
+                }
                 let plan = renamed(plan_query(query, &self.session, !columns.is_empty())?, columns)?;
-                self.session.add_view(name, plan, &query.hints);
+                self.session.add_view(name, plan, &query.hints.ttls);
             }
             StatementKind::Insert(insert) => return PlannedInsert::of(insert, &self.session).map(Some),
             StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert)?,
@@ -177,13 +186,20 @@ impl Planner {
     }
 
     fn insert(&mut self, planned: &PlannedInsert<'_>) -> Result<()> {
-        let table = planned.table_name();
-        let name = self.insert_name(table);
+        let uid = planned.query().hints.uid.as_ref();
+        let name = match uid.and_then(|uid| uid.name.as_deref()) {
+            Some(name) => self.kept_name(name).at(planned.query().position)?,
+            None if self.kept.contains(planned.table_name()) => {
+                return Err(taken(planned.table_name()).at(planned.query().position));
+            }
+            None => self.insert_name(planned.table_name()),
+        };
         let ttls = StateTtls::new(self.settings.ttl, planned.query(), &self.session)?;
         let (session, settings) = (&self.session, &self.settings);
-        let mut builder = FlowBuilder::new(session, settings, &mut self.job.graph, &self.sources, ttls, &name);
+        let mut builder = FlowBuilder::new(session, settings, &mut self.job.graph, &self.sources, ttls, &name, uid);
         builder.insert(planned, &name)?;
         builder.ttls.check_followed(planned.query())?;
+        builder.check_ids()?;
         let notes = std::mem::take(&mut builder.notes);
         self.late.append(&mut builder.late);
         self.job.notes.extend(notes);
@@ -204,9 +220,18 @@ impl Planner {
         if *number == 1 { table.to_owned() } else { format!("{table}-{number}") }
     }
 
+    /// The name that an insert keeps its state under, if no other insert has it.
+    fn kept_name(&mut self, name: &str) -> Result<String> {
+        match self.inserts.contains_key(name) || !self.kept.insert(name.to_owned()) {
+            true => Err(taken(name)),
+            false => Ok(name.to_owned()),
+        }
+    }
+
     fn explain_insert(&mut self, insert: &Insert) -> Result<()> {
         let planned = PlannedInsert::of(insert, &self.session)?;
-        let name = planned.table_name();
+        let uid = planned.query().hints.uid.as_ref().and_then(|uid| uid.name.as_deref());
+        let name = uid.unwrap_or(planned.table_name());
         self.explained(&planned.plan, planned.query(), name, |builder| builder.insert(&planned, name))
     }
 
@@ -231,9 +256,11 @@ impl Planner {
         }
         let sources = Sources::build(&reads, &self.session, &self.settings, &mut graph)?;
         let ttls = StateTtls::new(self.settings.ttl, query, &self.session)?;
-        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &sources, ttls, name);
+        let uid = query.hints.uid.as_ref();
+        let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &sources, ttls, name, uid);
         build(&mut builder)?;
         builder.ttls.check_followed(query)?;
+        builder.check_ids()?;
         let notes = std::mem::take(&mut builder.notes);
         self.job.shown.push(explain::explain(&graph, &notes));
         Ok(())
@@ -298,6 +325,11 @@ fn renamed(plan: LogicalPlan, names: &[String]) -> Result<LogicalPlan> {
         .project(columns.collect::<Vec<_>>())
         .and_then(LogicalPlanBuilder::build)
         .map_err(planning_error)
+}
+
+fn taken(name: &str) -> Error {
+    Error::invalid(format!("another INSERT keeps its state as '{name}'"))
+        .hint("give each INSERT a STATE_UID of its own")
 }
 
 fn exists(name: &str) -> Error {

@@ -27,7 +27,7 @@ impl StateTtls {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for two hints for one name.
     pub(super) fn new(default: Option<TtlConfig>, query: &SourceQuery, session: &Session) -> Result<Self> {
         let mut hints: BTreeMap<String, StateTtlHint> = BTreeMap::new();
-        for hint in query.hints.iter().chain(session.hints()) {
+        for hint in query.hints.ttls.iter().chain(session.hints()) {
             match hints.get(&hint.input) {
                 Some(other) if other.ttl_ms != hint.ttl_ms => {
                     return Err(Error::invalid(format!("`{}` has two hints STATE_TTL that differ", hint.input))
@@ -74,7 +74,7 @@ impl StateTtls {
     /// Fails if a hint of the query names nothing that an operator keeps state of.
     pub(super) fn check_followed(&self, query: &SourceQuery) -> Result<()> {
         let followed = self.followed.borrow();
-        let Some(lost) = query.hints.iter().find(|hint| !followed.contains(&hint.input)) else { return Ok(()) };
+        let Some(lost) = query.hints.ttls.iter().find(|hint| !followed.contains(&hint.input)) else { return Ok(()) };
         let error =
             Error::invalid(format!("the hint STATE_TTL('{}') fits no input of an operator with state", lost.input));
         let error = match followed.is_empty() {

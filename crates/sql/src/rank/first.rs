@@ -13,8 +13,10 @@ use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::datum::{column_of, datum_at, row_schema};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::row::{Datum, RowCodec};
-use headpond_state::{Context, Error, KeyedStateBackend, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl};
+use headpond_state::row::{Datum, RowCodec, RowEvolution};
+use headpond_state::{
+    Context, Error, KeyedStateBackend, Migration, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
+};
 use std::sync::Arc;
 
 /// The name of the state.
@@ -47,6 +49,7 @@ impl KeyedOperatorFactory for FirstRowFactory {
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(self.codec.schema().to_string())
             .with_columns(plan.key_shown())
+            .with_basis(plan.basis())
             .with_ttl(plan.ttl);
         Ok(Box::new(FirstRow {
             state: setup.state.register(&descriptor)?,
@@ -59,6 +62,11 @@ impl KeyedOperatorFactory for FirstRowFactory {
             pending: None,
             plan,
         }))
+    }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        RankPlan::check_basis(restored, declared)?;
+        Migration::of_rows(restored, declared, &RowEvolution::default())
     }
 }
 

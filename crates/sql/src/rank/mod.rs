@@ -18,6 +18,7 @@ use headpond_state::StateColumns;
 use headpond_state::encoding::KeySchema;
 use headpond_state::row::{Field, RowFormat, RowSchema};
 use headpond_state::ttl::TtlConfig;
+use headpond_state::{Context, Error, Result, StateDescriptor};
 
 /// What both operators are made from.
 #[derive(Debug, Clone)]
@@ -56,6 +57,35 @@ impl RankPlan {
         let named = self.input.fields().iter().zip(self.key_schema.types());
         let key = named.map(|(field, ty)| Field::new(field.name(), ty.clone())).collect();
         StateColumns { key: RowSchema::new(key), ..StateColumns::default() }
+    }
+
+    /// Within what rows are numbered and in which order: what tells states of the same columns apart.
+    fn basis(&self) -> String {
+        let name = |column: usize| self.input.field(column).name().as_str();
+        let keys = (0..self.key_columns).map(name).collect::<Vec<_>>().join(", ");
+        let later = if self.later_first { ", later rows first" } else { "" };
+        format!("first of {keys} by {}{later}", self.order_text())
+    }
+
+    /// The order of rows as text.
+    fn order_text(&self) -> String {
+        let order = self.order.iter().map(|sort| {
+            let direction = if sort.descending { "desc" } else { "asc" };
+            let nulls = if sort.nulls_first { "first" } else { "last" };
+            format!("{} {direction} nulls {nulls}", self.input.field(sort.column).name())
+        });
+        order.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Fails unless both declarations say within what rows are numbered.
+    fn check_basis(restored: &StateDescriptor, declared: &StateDescriptor) -> Result<()> {
+        declared.check_restored_key(restored)?;
+        match restored.basis.is_empty() {
+            false => Ok(()),
+            true => Err(Error::incompatible("the columns have changed, and an older release took the checkpoint, which does not say what rows were numbered within")
+                .with(Context::State, &declared.name)
+                .hint("take a checkpoint with this release and the query as it was, then change the query")),
+        }
     }
 }
 

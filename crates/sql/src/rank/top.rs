@@ -18,11 +18,11 @@ use headpond_runtime::key::KeyEncoder;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
-use headpond_state::encoding::{KeySchema, put_u64};
+use headpond_state::encoding::{KeySchema, put_null, put_u64};
 use headpond_state::row::Datum;
 use headpond_state::{
-    CodecId, Context, Error, Flow, KeyedStateBackend, MaxParallelism, Result, StateColumns, StateDescriptor, StateId,
-    StateKind, WriteBatch, ttl,
+    CodecId, Context, Entry, EntryConversion, Error, Flow, KeyedStateBackend, MaxParallelism, Migration, Result,
+    StateColumns, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -71,27 +71,31 @@ impl TopRowsFactory {
     }
 
     fn value_schema(&self) -> String {
+        self.value_schema_of(self.row_schema.types().len())
+    }
+
+    /// The schema as it would be with the first columns only.
+    fn value_schema_of(&self, columns: usize) -> String {
         let plan = &self.plan;
-        let order = plan.order.iter().map(|sort| {
-            let direction = if sort.descending { "desc" } else { "asc" };
-            let nulls = if sort.nulls_first { "first" } else { "last" };
-            format!("{} {direction} nulls {nulls}", plan.input.field(sort.column).name())
-        });
-        let columns = plan.input.fields()[plan.key_columns..].iter().zip(self.row_schema.types());
-        let columns = columns.map(|(field, ty)| format!("{} {ty}", field.name()));
-        let (order, columns) = (order.collect::<Vec<_>>().join(", "), columns.collect::<Vec<_>>().join(", "));
-        format!("{columns} by {order}")
+        let named = plan.input.fields()[plan.key_columns..].iter().zip(self.row_schema.types());
+        let columns = named.take(columns).map(|(field, ty)| format!("{} {ty}", field.name()));
+        format!("{} by {}", columns.collect::<Vec<_>>().join(", "), plan.order_text())
+    }
+
+    /// What a descriptor's schema ends with. Rows beyond the N first ones are gone where rows only come: another N has another
+    /// state.
+    fn kept_text(&self) -> String {
+        if self.plan.retracts { String::new() } else { format!(", the first {}", self.plan.limit) }
     }
 }
 
 impl KeyedOperatorFactory for TopRowsFactory {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
         let plan = Arc::clone(&self.plan);
-        // Rows beyond the N first ones are gone where rows only come: another N has another state.
-        let kept = if plan.retracts { String::new() } else { format!(", the first {}", plan.limit) };
         let descriptor = StateDescriptor::new(ROWS, StateKind::Map, CodecId::new("counted-rows", VERSION))
             .with_key_schema(plan.key_schema.to_string())
-            .with_value_schema(format!("{}{kept}", self.value_schema()))
+            .with_value_schema(self.value_schema() + &self.kept_text())
+            .with_basis(plan.basis())
             .with_columns(self.shown()?)
             .with_ttl(plan.ttl);
         let columns: Vec<usize> = (plan.key_columns..plan.input.fields().len()).collect();
@@ -107,6 +111,35 @@ impl KeyedOperatorFactory for TopRowsFactory {
             pending: None,
             plan,
         }))
+    }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        RankPlan::check_basis(restored, declared)?;
+        let types = self.row_schema.types();
+        let older = |known: &usize| self.value_schema_of(*known) + &self.kept_text() == restored.value_schema;
+        let known = (1..types.len()).find(older).filter(|_| !self.plan.retracts);
+        let Some(known) = known.filter(|known| types[*known..].iter().all(|ty| ty.nullable)) else {
+            let (was, is) = (&restored.value_schema, &declared.value_schema);
+            return Err(Error::incompatible(format!("the rows were `{was}` and are now `{is}`"))
+                .with(Context::State, ROWS)
+                .hint("columns can only be added behind the others, where rows only come and the limit stays"));
+        };
+        let new = &self.plan.input.fields()[self.plan.key_columns + known..];
+        let changes = new.iter().map(|field| format!("`{}` is new: NULL in the rows there are", field.name()));
+        Ok(Migration { changes: changes.collect(), conversion: Arc::new(MoreColumns(types.len() - known)) })
+    }
+}
+
+/// So many columns come behind those of a row, which is the end of an entry's key.
+#[derive(Debug)]
+struct MoreColumns(usize);
+
+impl EntryConversion for MoreColumns {
+    fn convert(&self, entry: Entry<'_>, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<()> {
+        key.extend_from_slice(entry.key);
+        (0..self.0).for_each(|_| put_null(key));
+        value.extend_from_slice(entry.value);
+        Ok(())
     }
 }
 

@@ -17,7 +17,7 @@ mod tokens;
 pub use create_table::{CreateTable, TableColumn, TableOption, Watermark};
 
 pub(crate) use data_type::{parse_type_text, type_name};
-pub(crate) use hint::StateTtlHint;
+pub(crate) use hint::{Hints, StateTtlHint, StateUidHint};
 
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::ast::Query;
@@ -111,7 +111,7 @@ pub struct SourceQuery {
     /// Where it begins.
     pub position: Position,
     pub(crate) tokens: Vec<TokenWithSpan>,
-    pub(crate) hints: Vec<StateTtlHint>,
+    pub(crate) hints: Hints,
 }
 
 /// Parses the text of a SQL file; `file` is for messages.

@@ -29,6 +29,7 @@ mod avro;
 mod avro_schema;
 mod codec;
 mod datum;
+mod evolution;
 mod input;
 mod names;
 mod native;
@@ -40,6 +41,7 @@ mod text_form;
 
 pub use codec::{RowCodec, RowFormat};
 pub use datum::Datum;
+pub use evolution::{RowConversion, RowEvolution, Together};
 pub use schema::{DataKind, Field, FieldType, RowSchema};
 
 pub(crate) use input::{Input, put_varint, text, truth};

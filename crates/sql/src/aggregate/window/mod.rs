@@ -18,11 +18,12 @@ mod session;
 pub(crate) use late_rows::{LATE_ROWS_PORT, LateRows};
 
 use super::layout::AggregatePlan;
+use super::migration::migration;
 use crate::expression::WindowShape;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup};
 use headpond_state::row::RowSchema;
 use headpond_state::typed::Timers;
-use headpond_state::{Result, StateDescriptor};
+use headpond_state::{Migration, Result, StateDescriptor};
 use std::sync::Arc;
 
 /// The name of the state of timers.
@@ -158,5 +159,9 @@ impl KeyedOperatorFactory for WindowAggregateFactory {
             }
             _ => Box::new(fixed::FixedWindows::open(plan, self.window.clone(), setup)?),
         })
+    }
+
+    fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
+        migration(&self.plan, restored, declared)
     }
 }

@@ -1,14 +1,25 @@
 //! From a checkpoint to a job that goes on where it was: which checkpoint, whether it fits, and what each part gets of it.
+//!
+//! What becomes of each part of job and checkpoint is one decision ([`assess`](mod@assess)), made before anything is touched, and
+//! its result an [`Assessment`]: `headpond check` shows it, a run follows it. Keyed state is restored as it is or
+//! [converted](state).
+
+mod assess;
+mod declared;
+pub(crate) mod state;
+mod verdict;
+
+pub(crate) use assess::assess;
+pub use verdict::{Assessment, Part, PartKind, Verdict};
 
 use crate::dataflow::Splits;
-use crate::graph::{JobGraph, Node, NodeId, NodeKind};
+use crate::graph::{JobGraph, Node, NodeKind};
 use crate::job::{JobOptions, Restore};
 use crate::sink::{Committable, SinkJob};
 use crate::source::SourceSplit;
-use headpond_checkpoint::manifest::{Manifest, SplitState};
+use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
 use headpond_checkpoint::storage::open_checkpoint;
-use headpond_state::key_group::KEY_GROUP_HASH;
-use headpond_state::{CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
+use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,8 +40,6 @@ impl Restoration {
         self.manifest.sources.iter().flat_map(|source| &source.splits).map(|split| split.rows).sum()
     }
 }
-
-const ANEW: &str = "run the query it was taken with, or start anew with `--restore none` (the output is then rebuilt from the beginning)";
 
 /// Finds the checkpoint to start from.
 pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
@@ -54,77 +63,18 @@ pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
     }
 }
 
-/// Checks that the graph can go on from the checkpoint.
-pub(crate) fn check(graph: &JobGraph, options: &JobOptions, restored: &Restoration) -> Result<()> {
-    let manifest = &restored.manifest;
-    let incompatible =
-        |message: String| Error::incompatible(message).with(Context::Checkpoint, manifest.checkpoint).hint(ANEW);
-    if manifest.key_group_hash != KEY_GROUP_HASH {
-        return Err(incompatible(format!(
-            "the checkpoint's keys are dealt to key groups by `{}`, this version knows `{KEY_GROUP_HASH}`",
-            manifest.key_group_hash
-        )));
-    }
-    if options.parallelism > usize::from(manifest.max_parallelism.get()) {
-        return Err(incompatible(format!(
-            "the checkpoint has {} key groups, too few for {} workers",
-            manifest.max_parallelism.get(),
-            options.parallelism
-        )));
-    }
-    let known: BTreeSet<&OperatorId> = graph.nodes().map(|(_, node)| &node.id).collect();
-    let stateful: BTreeSet<&OperatorId> =
-        graph.nodes().filter(|(_, node)| is_stateful(&node.kind)).map(|(_, node)| &node.id).collect();
-    if let Some(gone) = manifest.operators.iter().find(|operator| !stateful.contains(&operator.operator)) {
-        if known.contains(&gone.operator) {
-            return Err(incompatible(format!(
-                "the checkpoint has state of this operator, which keeps none any more: {}",
-                gone.description
-            ))
-            .with(Context::Operator, &gone.operator));
-        }
-        return Err(incompatible(format!(
-            "the checkpoint has the state of a {} that the job no longer has: {}",
-            gone.kind, gone.description
-        ))
-        .with(Context::Operator, &gone.operator));
-    }
-    if let Some(gone) = manifest.sources.iter().find(|source| !known.contains(&source.operator)) {
-        return Err(incompatible("the checkpoint has the position of a source that the job no longer has".to_owned())
-            .with(Context::Operator, &gone.operator));
-    }
-    if let Some(gone) =
-        manifest.sinks.iter().find(|sink| !known.contains(&sink.operator) && !sink.committables.is_empty())
-    {
-        return Err(incompatible("the checkpoint has output of a sink that the job no longer has".to_owned())
-            .with(Context::Operator, &gone.operator));
-    }
-    for (id, node) in graph.nodes() {
-        if is_stateful(&node.kind) && manifest.operator(&node.id).is_none() && reads_restored(graph, id, manifest) {
-            return Err(incompatible(format!(
-                "the checkpoint has no state for this operator ({}), which would start empty in the middle of its input",
-                node.description
-            ))
-            .with(Context::Operator, &node.id));
-        }
-    }
-    Ok(())
-}
-
-fn is_stateful(kind: &NodeKind) -> bool {
-    match kind {
-        NodeKind::Keyed { .. } => true,
-        NodeKind::Sink { sink, .. } => sink.is_stateful(),
-        NodeKind::Source(_) | NodeKind::Map { .. } | NodeKind::Union { .. } | NodeKind::SideOutput { .. } => false,
-    }
-}
-
-fn reads_restored(graph: &JobGraph, id: NodeId, manifest: &Manifest) -> bool {
-    let node = graph.node(id);
-    match &node.kind {
-        NodeKind::Source(_) => manifest.source(&node.id).is_some(),
-        other => other.inputs().into_iter().any(|input| reads_restored(graph, input, manifest)),
-    }
+/// What becomes of the checkpoint at a path, and of the job, when the job is restored from it. Nothing is changed.
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, [`Corrupt`](headpond_state::ErrorKind::Corrupt)
+/// for a damaged one, and as the operators' and the sources'. That the job does not match it is no error, but part of the answer.
+pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Assessment> {
+    let (storage, manifest) = open_checkpoint(options.stores.as_ref(), path)?;
+    let restored = Restoration { manifest, skipped: Vec::new(), source: storage.source() };
+    let job = SinkJob { job: options.name.clone(), attempt: AttemptId("check".to_owned()) };
+    let mut assessment = assess(graph, options, &job, &restored)?;
+    assess::positions(graph, &restored, &mut assessment);
+    Ok(assessment)
 }
 
 /// The splits of every source with their positions: those of the checkpoint in its order, then new ones.
@@ -195,15 +145,16 @@ pub(crate) fn sinks(
 }
 
 fn committables(restored: Option<&Restoration>) -> Result<BTreeMap<OperatorId, Vec<Committable>>> {
-    let mut committables = BTreeMap::new();
-    for sink in restored.iter().flat_map(|restored| &restored.manifest.sinks) {
-        let parsed = sink.committables.iter().map(|value| serde_json::from_value(value.clone()));
-        let parsed: Vec<Committable> = parsed.collect::<Result<_, _>>().map_err(|error| {
-            Error::corrupt("a committable is not readable").with(Context::Operator, &sink.operator).because(error)
-        })?;
-        committables.insert(sink.operator.clone(), parsed);
-    }
-    Ok(committables)
+    let sinks = restored.iter().flat_map(|restored| &restored.manifest.sinks);
+    sinks.map(|sink| Ok((sink.operator.clone(), committables_of(sink)?))).collect()
+}
+
+/// What a sink has to commit.
+fn committables_of(sink: &SinkState) -> Result<Vec<Committable>> {
+    let parsed = sink.committables.iter().map(|value| serde_json::from_value(value.clone()));
+    parsed.collect::<Result<_, _>>().map_err(|error| {
+        Error::corrupt("a committable is not readable").with(Context::Operator, &sink.operator).because(error)
+    })
 }
 
 /// The kind and description of a node in a manifest.
