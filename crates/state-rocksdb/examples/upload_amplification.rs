@@ -105,8 +105,7 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
         let uploaded = sink.uploaded.load(Ordering::Relaxed);
         (total, most, files) = (total + uploaded, most.max(uploaded), files + last.files.len());
         (sync, sync_most) = (sync + cut, sync_most.max(cut));
-        // A job has seconds between checkpoints.
-        std::thread::sleep(Duration::from_millis(300));
+        wait_for_merges();
     }
     let compacted = backend.compaction_totals();
     let read_after = read_cost(&mut *keyed, state, keys, &mut random)?;
@@ -128,6 +127,22 @@ fn run(pattern: Pattern, checkpoints: u64, megabytes: u64) -> Result<()> {
         upload / count,
     );
     keyed.close()
+}
+
+/// A job has minutes between checkpoints: time for what has to be merged. When the process is idle, nothing is.
+fn wait_for_merges() {
+    let ticks = || {
+        let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+        let after_name = stat.rsplit(") ").next().unwrap_or_default();
+        after_name.split(' ').skip(11).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum::<u64>()
+    };
+    loop {
+        let before = ticks();
+        std::thread::sleep(Duration::from_millis(500));
+        if ticks() <= before + 2 {
+            return;
+        }
+    }
 }
 
 /// Bytes of the files that any of the handles names.

@@ -120,16 +120,19 @@ impl<'a> Clipping<'a> {
     fn write_tools(&self) -> std::result::Result<(), rust_rocksdb::Error> {
         let options = column_family_options(self.shared, None);
         let prefix = |group| prefix(group, self.max_parallelism);
-        let (start, end) = (prefix(self.wanted.start), prefix(self.wanted.end));
+        let start = prefix(self.wanted.start);
+        let last = [prefix(self.wanted.end.saturating_sub(1)).as_slice(), &BEYOND_ALL_KEYS].concat();
+        // Not at the next group's number, which may be a whole key: of a key that a file begins with, RocksDB takes what is older
+        // than the file itself to be covered, and of this file it learns only later how new it is.
+        let above = [last.as_slice(), &[0]].concat();
         let mut writer = SstFileWriter::create(&options);
         writer.open(self.path.join(KNIFE))?;
         if self.wanted.start > 0 {
             writer.delete_range([].as_slice(), start.as_slice())?;
         }
-        writer.delete_range(end.as_slice(), &BEYOND_ALL_GROUPS)?;
+        writer.delete_range(above.as_slice(), BEYOND_ALL_GROUPS.as_slice())?;
         writer.finish()?;
 
-        let last = [prefix(self.wanted.end.saturating_sub(1)).as_slice(), &BEYOND_ALL_KEYS].concat();
         let mut writer = SstFileWriter::create(&options);
         writer.open(self.path.join(FLOOR))?;
         writer.put(&start, b"")?;

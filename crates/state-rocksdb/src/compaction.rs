@@ -12,7 +12,7 @@ mod plan;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
 use headpond_state::{Context, Error, Result};
-use plan::{Layout, Merge, excess, plan, plan_everything, reclaim};
+use plan::{Layout, Merge, excess, plan, plan_everything, plan_flushed, reclaim};
 use rust_rocksdb::{CompactionOptions as RocksCompaction, LiveFile, Range};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,6 +22,9 @@ const OVERDUE: f64 = 1.5;
 
 /// Deleted ranges whose extent is asked for at a time.
 const RANGES_MEASURED: usize = 256;
+
+/// Bytes of a state that are merged before a checkpoint's files are listed: a second's work or two.
+const FLUSHED_MAX: u64 = 128 << 20;
 
 /// What compactions have read and written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,6 +83,25 @@ impl Database {
         }
         self.expired_bytes.store(expired_bytes, Ordering::Relaxed);
         Ok(merged)
+    }
+
+    /// Merges what was flushed for a cut into the base, where that is little work and no other merge is under way: so it is
+    /// uploaded once, by the checkpoint, and not a second time after a merge. Leaves out what has expired at `moment`, that of the
+    /// cut.
+    pub(crate) fn compact_flushed(&self, moment: Moment) -> Result<()> {
+        let Ok(_one_at_a_time) = self.compacting.try_lock() else { return Ok(()) };
+        for name in self.column_families() {
+            let mut bytes_left = FLUSHED_MAX;
+            while !self.is_closed() && self.property(&name, "rocksdb.num-files-at-level0")? > 0 {
+                let layout = self.layout(&name, moment)?;
+                let Some((merge, bytes)) = plan_flushed(&layout, &self.shared.options.compaction, bytes_left) else {
+                    break;
+                };
+                self.merge(&name, &layout, &merge, moment)?;
+                bytes_left -= bytes;
+            }
+        }
+        Ok(())
     }
 
     /// Merges all files of every column family into its base, and leaves out what has expired at `moment`.

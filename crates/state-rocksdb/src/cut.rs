@@ -151,6 +151,9 @@ impl Cut {
     fn list_now(&self) -> Result<Listing> {
         let database = &self.database;
         database.wait_flushed()?;
+        if !self.options.compact {
+            database.compact_flushed(self.moment)?;
+        }
         let compacted = self.options.compact.then(|| database.compact_all(self.moment)).transpose()?;
         let live = database.live_files()?;
         if let Some(late) = live.iter().find(|file| file.largest_seqno > self.last_sequence) {

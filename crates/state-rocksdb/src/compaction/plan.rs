@@ -136,6 +136,16 @@ pub(super) fn plan(layout: &Layout, options: &CompactionOptions) -> Option<Merge
     next.or_else(|| rewrite(layout, options)).or_else(|| Some(tier(layout, options)))
 }
 
+/// The next merge of what was flushed for a checkpoint whose files are not listed yet, and the bytes it reads, `bytes_max` at
+/// most. A file that will go to the base in any case goes there before it is uploaded, or it would be uploaded twice.
+pub(super) fn plan_flushed(layout: &Layout, options: &CompactionOptions, bytes_max: u64) -> Option<(Merge, u64)> {
+    layout.runs.last().filter(|oldest| oldest.size >= options.file_size_min)?;
+    let merge = cheap(layout, options)?;
+    let inputs = layout.runs.iter().chain(layout.base()).filter(|file| merge.files.contains(&file.name));
+    let size = bytes(inputs);
+    (size <= bytes_max).then_some((merge, size))
+}
+
 /// The merge of everything into the base, unless that is where everything is, and nothing has expired there.
 pub(super) fn plan_everything(layout: &Layout, options: &CompactionOptions) -> Option<Merge> {
     (layout.above_base().next().is_some() || layout.expired() > 0).then(|| merge_all(layout, options, "asked for"))

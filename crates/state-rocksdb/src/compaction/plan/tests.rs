@@ -40,6 +40,19 @@ fn a_file_that_overlaps_little_goes_to_the_base_with_what_it_overlaps() {
 }
 
 #[test]
+fn what_is_flushed_at_a_cut_goes_to_the_base_at_once_if_it_is_large_and_overlaps_little() {
+    let merge = |from, to, size| {
+        let mut layout = layout(1, from, to);
+        layout.runs[0].size = size;
+        plan_flushed(&layout, &options(), 64 * MIB).map(|(merge, bytes)| (merge.reason, bytes))
+    };
+    assert_eq!(merge(10, 12, 4 * MIB), Some(("cheap", 10 * MIB)));
+    assert_eq!(merge(10, 16, 4 * MIB), None, "it overlaps 14 MiB");
+    assert_eq!(merge(10, 10, MIB), None, "it is small");
+    assert_eq!(merge(10, 39, 32 * MIB), None, "a checkpoint would have to wait for it");
+}
+
+#[test]
 fn scattered_runs_become_a_tier_above_the_base() {
     let merge = plan(&layout(8, 0, 99), &options()).expect("8 runs are the limit");
     assert_eq!((merge.reason, merge.output_level, merge.files.len()), ("tier", 5, 8));
@@ -224,18 +237,19 @@ impl Simulated {
 
 #[test]
 fn a_year_of_small_changes_leaves_a_bounded_number_of_files() {
-    // 400 MB, of which a stretch of 100 kB changes between two checkpoints.
+    // 400 MB, of which a stretch of 100 kB or 6 MB changes between two checkpoints: some merges are cheap, some are not.
     const KEYS: u32 = 4_000_000;
     let mut state = Simulated { layout: Layout::default(), next: 0 };
     state.flush(u64::from(KEYS) * 100, 0, KEYS - 1);
     let mut at = 7u32;
     for _ in 0..20_000 {
         at = at.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        let first = at % (KEYS - 1000);
-        state.flush(100_000, first, first + 999);
+        let changed = if at.is_multiple_of(16) { 1000 } else { 60_000 };
+        let first = at.rotate_left(16) % (KEYS - changed);
+        state.flush(u64::from(changed) * 100, first, first + changed - 1);
         state.assert_few_files();
     }
-    assert!(state.layout.base().len() > 100, "the state is gone");
+    assert!(bytes(state.layout.base()) > 300_000_000, "the state is gone");
 }
 
 #[test]
