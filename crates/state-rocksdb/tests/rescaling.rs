@@ -41,16 +41,17 @@ fn key(entry: u32) -> Vec<u8> {
     [&[(u64::from(entry) * 128 / u64::from(ENTRIES)) as u8], entry.to_be_bytes().as_slice()].concat()
 }
 
-/// Puts every `step`th entry, with values that do not compress.
+/// A value that does not compress.
+fn value(entry: u32, seed: u64) -> Vec<u8> {
+    let parts = (0..4u64).map(|part| (u64::from(entry) * 4 + part + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    parts.flat_map(u64::to_le_bytes).collect()
+}
+
+/// Puts every `step`th entry.
 fn put(keyed: &mut dyn KeyedStateBackend, state: StateId, step: usize) {
     let mut batch = WriteBatch::new();
     for entry in (0..ENTRIES).step_by(step) {
-        let value: Vec<u8> = (0..4u64)
-            .flat_map(|part| {
-                (u64::from(entry) * 4 + part + step as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
-            })
-            .collect();
-        batch.put(state, &key(entry), &value);
+        batch.put(state, &key(entry), &value(entry, step as u64));
     }
     keyed.write(&mut batch).expect("the batch is written");
 }
@@ -173,8 +174,7 @@ fn a_deleted_range_that_crosses_files_of_a_level_is_moved_entry_by_entry() {
         if run == 3 {
             batch.delete_range(state, &key(ENTRIES / 8), &key(ENTRIES * 7 / 8));
         }
-        let entries = (run..ENTRIES).step_by(64);
-        entries.for_each(|entry| batch.put(state, &key(entry), &[&[run as u8; 64], key(entry).as_slice()].concat()));
+        (run..ENTRIES).step_by(24).for_each(|entry| batch.put(state, &key(entry), &value(entry, run.into())));
         keyed.write(&mut batch).expect("the batch is written");
         handle = Some(checkpoint(&mut *keyed, &store, 2 + u64::from(run), false));
     }
