@@ -52,8 +52,8 @@ impl Drop for Running {
 /// What a manifest says: rows read, and the operator's event time in milliseconds.
 fn position(place: &Place, checkpoint: &str) -> Option<(u64, i64)> {
     let text = fs::read_to_string(place.path(format!("checkpoints/sessions/{checkpoint}/manifest.json"))).ok()?;
-    // The first line is the format's.
-    let manifest: serde_json::Value = serde_json::from_str(text.split_once('\n')?.1).ok()?;
+    let manifest: serde_json::Value = serde_json::from_str(&text).ok()?;
+    let manifest = &manifest["manifest"];
     let rows = manifest["sources"][0]["splits"].as_array()?.iter().filter_map(|split| split["rows"].as_u64()).sum();
     let operators = manifest["operators"].as_array()?;
     let sessions = operators.iter().find(|operator| operator["operator"] == "sessions/window-aggregate/0")?;

@@ -52,7 +52,8 @@ pub(super) struct EntryKeyParts {
 }
 
 impl EntryKeyForm {
-    pub(super) fn new(state: &StateDescriptor, operator: &[StateDescriptor]) -> Result<Self> {
+    /// `has_namespace`: windows are told by keys, if at all.
+    pub(super) fn new(state: &StateDescriptor, operator: &[StateDescriptor], has_namespace: bool) -> Result<Self> {
         let columns = &state.columns;
         let key = match state.key_schema.parse::<KeySchema>() {
             Ok(schema) if columns.key.is_empty() => {
@@ -65,6 +66,7 @@ impl EntryKeyForm {
             _ => KeyForm::Typed(columns.key.clone()),
         };
         let namespace = match columns.namespace.is_empty() && columns.key.is_empty() {
+            _ if !has_namespace => RowSchema::default(),
             true => namespace_of_old(state, operator),
             false => columns.namespace.clone(),
         };

@@ -70,7 +70,9 @@ impl Form {
         max_parallelism: MaxParallelism,
     ) -> Result<Self> {
         let value = ValueForm::new(state)?;
-        let key = EntryKeyForm::new(state, operator)?;
+        // Where an entry is several rows, each has the window that the value tells.
+        let of_rows = value.namespace(state);
+        let key = EntryKeyForm::new(state, operator, of_rows.is_none())?;
         let mut columns = Columns::default();
         if let Some(name) = key.time_name(state) {
             columns.add(name, DataKind::Timestamp.nullable(), Place::Time);
@@ -78,8 +80,7 @@ impl Form {
         for (index, (name, ty)) in key.key.columns().enumerate() {
             columns.add(name, ty, Place::Key(index));
         }
-        // Where an entry is several rows, each has the window that the value tells.
-        let namespace = value.namespace(state).unwrap_or_else(|| key.namespace.clone());
+        let namespace = of_rows.unwrap_or_else(|| key.namespace.clone());
         // The beginning of a window comes first, whatever the order of its bytes.
         let mut parts: Vec<usize> = (0..namespace.len()).collect();
         parts.sort_by_key(|part| namespace.fields()[*part].name.ends_with("end"));

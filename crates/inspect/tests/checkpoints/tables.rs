@@ -77,7 +77,7 @@ fn the_newest_checkpoint_of_a_job_is_opened_and_any_other_by_its_path() {
 
 #[test]
 fn columns_have_the_querys_names_and_sums_and_averages_their_values() {
-    let schema = "rows by carrier int64, sum(delay) float64?, sum(delay) lost float64, count(delay) int64";
+    let schema = "`rows by carrier` int64, `sum(delay)` float64?, `sum(delay) lost` float64, `count(delay)` int64";
     let column = |name: &str, field: &str, divided_by: Option<&str>| ValueColumn {
         name: name.to_owned(),
         field: field.to_owned(),
