@@ -1,10 +1,10 @@
 //! `state diff`: what has changed between two checkpoints.
 
 use super::describe::kind;
-use super::text_table::{aligned, widths};
+use super::text_table::{aligned, cells, widths};
 use crate::console;
 use crate::format::Count;
-use headpond_inspect::{StateCatalog, StateDiff, as_text, diff};
+use headpond_inspect::{StateCatalog, StateDiff, diff};
 use headpond_state::Result;
 use std::fmt::Write;
 
@@ -18,9 +18,8 @@ pub(super) fn difference(from: &StateCatalog, to: &StateCatalog, rows: usize) ->
         table.push(summary(&found));
         let mut text = Vec::new();
         if let Some(batch) = &found.examples {
-            let columns = as_text(batch)?;
             text.push(batch.schema().fields().iter().map(|field| field.name().clone()).collect());
-            text.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+            text.extend(cells(batch)?);
             // Writing to a String does not fail.
             let _ =
                 write!(examples, "\n{}, state `{}`\n{}", found.operator, found.state, aligned(&text, &widths(&text)));

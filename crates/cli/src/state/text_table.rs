@@ -1,12 +1,19 @@
 //! Rows as a table of text.
 
 use crate::console;
-use headpond_inspect::{RowSink, as_text};
+use headpond_inspect::{RecordBatch, RowSink, SchemaRef, as_text};
 use headpond_state::{Flow, Result};
 use std::fmt::Write;
 
 /// Rows that are looked at for how wide the columns are.
 const ROWS_MEASURED: usize = 1000;
+
+/// The rows of a batch as cells, each on one line.
+pub(super) fn cells(batch: &RecordBatch) -> Result<Vec<Vec<String>>> {
+    let columns = as_text(batch)?;
+    let row = |row: usize| columns.iter().map(|column| column[row].replace('\n', "\\n")).collect();
+    Ok((0..batch.num_rows()).map(row).collect())
+}
 
 /// Lines of cells, two blanks between columns, which are as wide as they have to be.
 pub(super) fn aligned(rows: &[Vec<String>], widths: &[usize]) -> String {
@@ -48,14 +55,13 @@ impl RowPrinter {
 }
 
 impl RowSink for RowPrinter {
-    fn begin(&mut self, schema: &headpond_inspect::SchemaRef) -> Result<()> {
+    fn begin(&mut self, schema: &SchemaRef) -> Result<()> {
         self.held.push(schema.fields().iter().map(|field| field.name().clone()).collect());
         Ok(())
     }
 
-    fn rows(&mut self, batch: &headpond_inspect::RecordBatch) -> Result<Flow> {
-        let columns = as_text(batch)?;
-        self.held.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
+    fn rows(&mut self, batch: &RecordBatch) -> Result<Flow> {
+        self.held.extend(cells(batch)?);
         if self.widths.is_some() || self.held.len() > ROWS_MEASURED {
             self.print()?;
         }

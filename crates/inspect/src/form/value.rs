@@ -144,6 +144,7 @@ impl ValueForm {
                 give(None, &[Datum::Int64(count as i64)])
             }
             ValueForm::Lines => lines(value, &mut |count, line| {
+                let line = line.strip_suffix(b"\n").unwrap_or(line);
                 give(None, &[Datum::utf8(String::from_utf8_lossy(line)), Datum::Int64(count)])
             }),
             ValueForm::Bytes { versioned } => {
