@@ -1,8 +1,9 @@
 //! From a checkpoint to a job that goes on where it was: which checkpoint, whether it fits, and what each part gets of it.
 //!
-//! What becomes of each part of job and checkpoint is one decision ([`assess`](mod@assess)), made before anything is touched, and
-//! its result an [`Assessment`]: `headpond check` shows it, a run follows it. Keyed state is restored as it is or
-//! [converted](state).
+//! What becomes of each part of job and checkpoint is one decision, made before anything is touched, and its result an
+//! [`Assessment`]: [`check`] tells it, a run follows it. Keyed state is restored as it is or converted.
+//!
+//! In reading order: `verdict`, `assess`, `declared`, `state`.
 
 mod assess;
 mod declared;
