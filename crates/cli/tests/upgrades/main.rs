@@ -92,11 +92,6 @@ fn rocksdb_with_protobuf() {
 }
 
 #[test]
-fn rocksdb_with_rows() {
-    check_edits("rocksdb", "row");
-}
-
-#[test]
 fn after_a_migration_the_next_checkpoint_restores_as_is() {
     let base = Base::run("rocksdb", "row");
     let edits = edits("row");
