@@ -93,29 +93,46 @@ impl JobControl {
     /// Asks the job to take a checkpoint now, or the next one it can; the answer comes when it is durable. Once the job has been
     /// asked to stop, that is its last one. An answer that never comes (the channel is closed) means that the job has ended.
     pub fn checkpoint(&self) -> Receiver<Result<HeldCheckpoint>> {
+        self.request(false)
+    }
+
+    /// [Stops](Self::stop) the job and answers as [`checkpoint`](Self::checkpoint) does, with its last one.
+    pub fn stop_with_checkpoint(&self) -> Receiver<Result<HeldCheckpoint>> {
+        self.request(true)
+    }
+
+    fn request(&self, last: bool) -> Receiver<Result<HeldCheckpoint>> {
         let (sender, answer) = bounded(1);
-        lock(&self.0.requests).push(CheckpointRequest { sender });
+        {
+            // Both at once, for who looks at the same time: the wish for a last checkpoint is none for another.
+            let mut requests = lock(&self.0.requests);
+            requests.push(CheckpointRequest { sender, last });
+            if last {
+                self.0.stop.store(true, Ordering::Release);
+            }
+        }
         self.wake();
         answer
     }
 
     /// What is wanted of the job.
     pub(crate) fn wish(&self) -> Wish {
-        match (self.is_stopping(), lock(&self.0.requests).is_empty()) {
+        let requests = lock(&self.0.requests);
+        match (self.is_stopping(), requests.is_empty()) {
             (true, _) => Wish::Stop,
             (false, false) => Wish::Checkpoint,
             (false, true) => Wish::None,
         }
     }
 
-    /// Takes those who wait for the checkpoint that begins now.
-    pub(crate) fn take_requests(&self) -> Vec<CheckpointRequest> {
-        std::mem::take(&mut *lock(&self.0.requests))
+    /// Takes those who wait for the checkpoint that begins now, which is the `last` one or not.
+    pub(crate) fn take_requests(&self, last: bool) -> Vec<CheckpointRequest> {
+        lock(&self.0.requests).extract_if(.., |request| last || !request.last).collect()
     }
 
     /// Nobody answers any more.
     pub(crate) fn close(&self) {
-        self.take_requests();
+        self.take_requests(true);
     }
 
     fn wake(&self) {
@@ -144,6 +161,8 @@ pub struct HeldCheckpoint {
 #[derive(Debug)]
 pub(crate) struct CheckpointRequest {
     sender: Sender<Result<HeldCheckpoint>>,
+    /// Only the job's last one will do.
+    last: bool,
 }
 
 impl CheckpointRequest {

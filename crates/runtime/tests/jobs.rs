@@ -119,3 +119,33 @@ fn too_many_workers_for_the_key_groups_are_refused() {
     let error = Job::prepare(totals(Numbers::new(1, 10, 2), None, &sink), options(dir.path(), 129)).expect_err("129");
     assert_eq!(error.kind(), ErrorKind::Invalid);
 }
+
+#[test]
+fn a_checkpoint_that_is_asked_for_is_kept_while_it_is_held_and_the_last_one_is_the_last() {
+    for round in 0..5 {
+        let dir = tempfile::tempdir().expect("a directory");
+        let sink = Collected::default();
+        let endless = Numbers { unbounded: true, ..Numbers::new(1, 10_000, 10) };
+        let options = checkpointed(dir.path(), 2);
+        let storage = options.checkpointing.as_ref().expect("the job takes checkpoints").storage.clone();
+        let job = Job::prepare(totals(endless, None, &sink), options).expect("the job can be prepared");
+        let control = JobControl::new();
+        let asking = control.clone();
+        let asked = std::thread::spawn(move || {
+            let held = asking.checkpoint().recv().expect("the job answers").expect("it is durable");
+            // Later ones come and go.
+            let others = (0..6).map(|_| asking.checkpoint().recv().expect("the job answers").expect("it is durable"));
+            let newest = others.map(|other| other.id).max().expect("there are others");
+            let last = asking.stop_with_checkpoint().recv().expect("the job answers").expect("it is durable");
+            (held, newest, last)
+        });
+        let ending = job.run(control, Arc::default()).expect("the job runs");
+        assert_eq!(ending, Ending::Stopped, "round {round}");
+        let (held, newest, last) = asked.join().expect("the thread ends");
+        assert!(held.id < newest && newest < last.id);
+        let kept: Vec<_> = storage.list().expect("they are listed").into_iter().map(|summary| summary.id).collect();
+        assert_eq!(kept.first(), Some(&held.id), "{kept:?}");
+        assert_eq!(kept.last(), Some(&last.id), "{kept:?}");
+        storage.load_verified(held.id).expect("it is whole");
+    }
+}

@@ -133,10 +133,11 @@ fn carry_out(request: Request, served: &Served) -> Result<(Value, Held)> {
         return Err(Error::invalid("the job takes no checkpoints")
             .hint("run it with 'execution.checkpointing.dir' set to a directory"));
     }
-    if request == Request::Stop {
-        served.control.stop();
-    }
-    let answer = served.control.checkpoint().recv().unwrap_or_else(|_| {
+    let answer = match request {
+        Request::Stop => served.control.stop_with_checkpoint(),
+        _ => served.control.checkpoint(),
+    };
+    let answer = answer.recv().unwrap_or_else(|_| {
         Err(Error::closed("the job ended before it took the checkpoint")
             .hint("`headpond checkpoint list` shows its last one"))
     })?;

@@ -193,7 +193,7 @@ impl Decider {
         if let Some(control) = self.coordinator.poll(now, now_ms, wish) {
             self.plan.shared.metrics.add_tick();
             if let Some(cut) = control.cut {
-                self.waiting.append(&mut self.plan.shared.control.take_requests());
+                self.waiting.append(&mut self.plan.shared.control.take_requests(cut.last));
                 self.committer.begin(cut)?;
             }
             send(tick, control);
