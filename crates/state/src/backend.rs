@@ -39,7 +39,7 @@ pub trait StateBackend: Debug + Display + Send + Sync {
     /// Opens the state of one operator on one worker, restored from what `restore` holds of the key groups of `params`.
     ///
     /// Handles may come from other parallelisms (their ranges overlap the wanted one in part) and, where the handle is
-    /// [canonical](crate::canonical), from other backends.
+    /// [canonical], from other backends.
     ///
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible) for a handle this backend cannot read,
@@ -58,7 +58,7 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         canonical::check_format(handle)
     }
 
-    /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a directory of
+    /// Opens a handle for reading only: its own ones, and [canonical] ones. `local_dir` is a directory of
     /// this reader's own on local disk, made on demand and removed with it.
     ///
     /// # Errors
