@@ -8,6 +8,7 @@ use crate::format::{Bytes, Count};
 use crate::local_state::LocalState;
 use crate::settings;
 use crate::stores::{location_of, stores};
+use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::savepoint::{Original, export, name_of};
 use headpond_checkpoint::{Failpoints, Stores, open_checkpoint};
 use headpond_config::{Config, options};
@@ -49,7 +50,9 @@ fn create(arguments: &SavepointCreate) -> Result<()> {
 fn copy(config: &Config, checkpoint: &str, target: &SavepointTarget) -> Result<()> {
     let stores = stores(config, Failpoints::default());
     let (storage, manifest) = open_checkpoint(&stores, checkpoint)?;
-    let name = target.name.clone().unwrap_or_else(|| name_of(storage.job(), &manifest.attempt, manifest.checkpoint));
+    // The job as it calls itself: the names of directories are written with escapes.
+    let job = manifest.savepoint.as_ref().map_or(&manifest.job, |origin| &origin.job);
+    let name = target.name.clone().unwrap_or_else(|| name_of(job, &manifest.attempt, manifest.checkpoint));
     let directory = location_of(&directory_of(config, target)?)?;
     let within = config.get(&options::ROCKSDB_LOCAL_DIRS);
     let local = LocalState::create(&within, &name)?;
@@ -68,7 +71,7 @@ fn copy(config: &Config, checkpoint: &str, target: &SavepointTarget) -> Result<(
         Bytes(copied.state_bytes())
     ));
     // What a script needs.
-    console::data(&format!("{directory}/{name}\n"))
+    console::data(&format!("{directory}/{}\n", JobLayout::new(&name)?.directory()))
 }
 
 fn directory_of(config: &Config, target: &SavepointTarget) -> Result<String> {

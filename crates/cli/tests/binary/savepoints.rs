@@ -99,6 +99,20 @@ fn a_checkpoint_of_rocksdb_is_exported_and_restored_in_memory() {
 }
 
 #[test]
+fn the_path_that_is_printed_is_the_savepoints_whatever_the_jobs_name() {
+    let place = Place::new();
+    place.write("totals.sql", &totals(&format!("SET 'pipeline.name' = 'two words';\n{LAST_CHECKPOINT}")));
+    place.run("run totals.sql").exits_with(0);
+    let made = place.run("savepoint export checkpoints/two%20words savepoints").exits_with(0).out;
+    place.run(&format!("checkpoint verify {}", made.trim())).exits_with(0);
+    let again = place.run(&format!("savepoint export {} savepoints", made.trim())).exits_with(0).out;
+    place
+        .run(&format!("run totals.sql --allow-duplicates --restore {}", again.trim()))
+        .exits_with(0)
+        .says("has finished");
+}
+
+#[test]
 fn what_cannot_be_saved_is_said() {
     let place = Place::new();
     ask(&place, "savepoint create nothing savepoints").exits_with(2).says("no job runs on this machine");
