@@ -3,10 +3,10 @@
 use crate::arrow_columns::field;
 use crate::checkpoint::InspectedCheckpoint;
 use crate::form::{Form, FormColumn};
-use crate::names::{listed, nearest};
 use crate::reading::StateReaders;
 use arrow_schema::{Schema, SchemaRef};
 use headpond_checkpoint::OperatorState;
+use headpond_state::names::{listed, nearest};
 use headpond_state::row::FieldType;
 use headpond_state::{Context, Error, KeyedStateHandle, MaxParallelism, Result, StateDescriptor, StateKind, StateSize};
 use std::collections::BTreeSet;

@@ -15,7 +15,6 @@ mod checkpoint;
 mod diff;
 mod export;
 mod form;
-mod names;
 mod query;
 mod reading;
 

@@ -149,3 +149,35 @@ fn a_checkpoint_that_is_asked_for_is_kept_while_it_is_held_and_the_last_one_is_t
         storage.load_verified(held.id).expect("it is whole");
     }
 }
+
+/// The store goes away and comes back.
+#[test]
+fn who_asks_a_job_to_stop_waits_for_all_attempts_at_its_last_checkpoint() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let sink = Collected::default();
+    let endless = Numbers { unbounded: true, ..Numbers::new(1, 10_000, 10) };
+    let mut options = checkpointed(dir.path(), 1);
+    let checkpointing = options.checkpointing.as_mut().expect("the job takes checkpoints");
+    checkpointing.interval = None;
+    let storage = checkpointing.storage.clone();
+    let job = Job::prepare(totals(endless, None, &sink), options).expect("the job can be prepared");
+    let (control, metrics) = (JobControl::new(), Arc::new(JobMetrics::default()));
+    let (there, away) = (dir.path().join("checkpoints"), dir.path().join("away"));
+    let (ending, last) = std::thread::scope(|scope| {
+        let running = scope.spawn(|| job.run(control.clone(), metrics.clone()));
+        control.checkpoint().recv().expect("the job answers").expect("it is durable");
+        std::fs::rename(&there, &away).expect("it moves");
+        std::fs::write(&there, "no directory").expect("a file");
+        let while_running = control.checkpoint().recv().expect("the job answers");
+        assert!(while_running.is_err(), "a job that goes on says at once that a checkpoint failed");
+        let asked = control.stop_with_checkpoint();
+        while metrics.checkpoints().failed < 3 && !running.is_finished() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        std::fs::remove_file(&there).expect("it goes");
+        std::fs::rename(&away, &there).expect("it comes back");
+        (running.join().expect("no panic"), asked.recv().expect("the job answers"))
+    });
+    assert_eq!(ending.expect("the job runs"), Ending::Stopped);
+    storage.load_verified(last.expect("it is durable").id).expect("it is whole");
+}

@@ -18,7 +18,7 @@ mod dialect;
 mod expression;
 mod gathering;
 mod join;
-mod nearest;
+mod no_column;
 mod plan;
 mod position;
 mod rank;

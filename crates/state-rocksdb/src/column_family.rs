@@ -14,6 +14,10 @@ pub(crate) const BASE_LEVEL: i32 = 6;
 /// RocksDB would seal a memtable at this multiple of our own limit. It must never come to that.
 const OWN_SEAL_FACTOR: usize = 16;
 
+/// How long RocksDB looks in the cache for blocks of a file it deletes: until less than one in ten is found there. Each
+/// checkpoint writes files and drops others, and their blocks would stay until the cache is full.
+const UNCACHE_AGGRESSIVENESS: u32 = 230;
+
 /// The name of a state's column family.
 pub(crate) fn column_family_name(state: &str) -> String {
     format!("state:{state}")
@@ -64,6 +68,7 @@ pub(crate) fn column_family_options(shared: &Shared, merge: Option<MergeOperator
     });
     options.set_num_levels(BASE_LEVEL + 1);
     options.set_disable_auto_compactions(true);
+    options.set_uncache_aggressiveness(UNCACHE_AGGRESSIVENESS);
     size_memtables(&mut options, settings);
     if let Some(operator) = merge {
         register_merge(&mut options, operator);

@@ -1,8 +1,8 @@
 //! The line that names the columns.
 
-use crate::options::nearest;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
+use headpond_state::names::nearest;
 use std::path::Path;
 
 /// The place of each declared column in the file.

@@ -14,6 +14,7 @@ pub(crate) use read::Options;
 use crate::table::TableDescription;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
+use headpond_state::names::nearest;
 
 /// An option of a table.
 #[derive(Debug, Clone, Copy)]
@@ -126,14 +127,4 @@ fn unknown(key: &str, table: &TableDescription, groups: &[&OptionGroup]) -> Erro
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint(format!("the options of {} are in docs/reference/connectors.md", names.join(" and "))),
     }
-}
-
-/// The candidate most like `wanted`, unless none is like it.
-pub(crate) fn nearest<'a>(wanted: &str, candidates: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    const ALIKE: f64 = 0.6;
-    let wanted = wanted.to_lowercase();
-    let likeness = |candidate: &str| strsim::normalized_damerau_levenshtein(&wanted, &candidate.to_lowercase());
-    let scored = candidates.map(|candidate| (likeness(candidate), candidate));
-    let (score, best) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (score >= ALIKE).then_some(best)
 }

@@ -1,10 +1,11 @@
 //! Reads of a table's options.
 
-use super::{TableOption, ValueType, nearest};
+use super::{TableOption, ValueType};
 use crate::table::TableDescription;
 use headpond_config::units::parse_duration;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
+use headpond_state::names::nearest;
 use std::time::Duration;
 
 /// The options of a table, read by declaration.

@@ -1,8 +1,8 @@
 //! Errors of DataFusion as ours.
 
-use crate::names::{listed, nearest};
 use datafusion_common::{DataFusionError, SchemaError};
 use headpond_state::Error;
+use headpond_state::names::{listed, nearest};
 
 /// Our error on its way through DataFusion.
 pub(super) fn external(error: Error) -> DataFusionError {

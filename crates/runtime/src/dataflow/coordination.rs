@@ -110,6 +110,8 @@ struct Decider {
     outcomes: Outcomes<Outcome>,
     /// Who waits for the checkpoint under way.
     waiting: Vec<CheckpointRequest>,
+    /// Checkpoints that failed since the job was asked to stop.
+    failed_stops: u32,
     /// Processing time, in milliseconds: the machine's clock, but never back.
     now_ms: i64,
 }
@@ -146,6 +148,7 @@ impl Decider {
             coordinator,
             outcomes,
             waiting: Vec::new(),
+            failed_stops: 0,
             now_ms: i64::MIN,
         }
     }
@@ -222,12 +225,19 @@ impl Decider {
     /// Goes on after a failed checkpoint, if the job may: it keeps its state, its sinks keep what they have prepared, and the next
     /// checkpoint takes both.
     fn tolerate(&mut self, error: Error) -> Result<()> {
-        self.waiting.drain(..).for_each(|request| request.fail(&error));
         let failures = self.coordinator.failures();
         let tolerable = self.plan.options.checkpointing.as_ref().map_or(Some(0), |it| it.tolerable_failures);
+        let is_stopping = self.plan.shared.control.is_stopping();
+        self.failed_stops += u32::from(is_stopping);
         // Somebody else runs the job: it must not go on here.
-        let is_over = error.kind() == ErrorKind::Fenced || tolerable.is_some_and(|tolerable| failures > tolerable);
-        if is_over || (self.plan.shared.control.is_stopping() && failures >= ATTEMPTS_TO_STOP) {
+        let is_over = error.kind() == ErrorKind::Fenced
+            || tolerable.is_some_and(|tolerable| failures > tolerable)
+            || self.failed_stops >= ATTEMPTS_TO_STOP;
+        // Who waits for the last checkpoint waits for all attempts at it.
+        if is_over || !is_stopping {
+            self.waiting.drain(..).for_each(|request| request.fail(&error));
+        }
+        if is_over {
             return Err(error);
         }
         let next_in = self.coordinator.pause(Instant::now());

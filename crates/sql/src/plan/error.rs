@@ -1,10 +1,10 @@
 //! Errors of DataFusion as ours.
 
-use crate::nearest::{listed, nearest};
 use crate::position::{At, Position};
 use crate::words::in_sql;
 use arrow_schema::ArrowError;
 use datafusion_common::{DataFusionError, SchemaError};
+use headpond_state::names::{listed, nearest};
 use headpond_state::{Error, ErrorKind};
 
 /// The error of a plan or an expression, with its place if DataFusion knows it.

@@ -159,7 +159,7 @@ fn targets(insert: &Insert, table: &Table, plan: &LogicalPlan) -> Result<Vec<usi
         let mut targets = Vec::new();
         for (name, position) in &insert.columns {
             let index = table.physical.index_of(name);
-            let index = index.map_err(|_| crate::nearest::no_column(name, &table.name, names()).at(*position))?;
+            let index = index.map_err(|_| crate::no_column::no_column(name, &table.name, names()).at(*position))?;
             if targets.contains(&index) {
                 return Err(Error::invalid(format!("column `{name}` stands twice")).at(*position));
             }
@@ -174,7 +174,7 @@ fn targets(insert: &Insert, table: &Table, plan: &LogicalPlan) -> Result<Vec<usi
             table.name,
             targets.len()
         ))
-        .hint(format!("the table's columns are {}", crate::nearest::listed(names())))
+        .hint(format!("the table's columns are {}", headpond_state::names::listed(names())))
         .at(insert.table_position));
     }
     Ok(targets)

@@ -36,7 +36,7 @@ impl FlowBuilder<'_> {
             let names = || table.schema.fields().iter().map(|field| field.name().as_str());
             let index = table.schema.index_of(field.name());
             let index = index.map_err(|_| {
-                crate::nearest::no_column(field.name(), &table.name, names())
+                crate::no_column::no_column(field.name(), &table.name, names())
                     .with(Context::Option, options::LATE_ROWS_TABLE.key())
             })?;
             let expr = table.expressions[index].clone();

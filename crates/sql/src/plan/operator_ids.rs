@@ -3,9 +3,9 @@
 //! An id is `<sink table>/<kind>/<ordinal>`: where the operator is. A table that is renamed, an operator that another one is put in
 //! front of, have another place; the hint `STATE_UID` says which id they keep.
 
-use crate::nearest::listed;
 use crate::position::At;
 use crate::script::StateUidHint;
+use headpond_state::names::listed;
 use headpond_state::{Error, OperatorId, Result};
 use std::collections::BTreeMap;
 

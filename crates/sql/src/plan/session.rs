@@ -3,7 +3,6 @@
 use super::table::Table;
 use super::window_function::{USAGE, WindowFunctionPlanner};
 use crate::expression::{Functions, ROW_NUMBER, row_number};
-use crate::nearest::{listed, nearest};
 use crate::script::{StateTtlHint, parse_type_text};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 use datafusion_common::config::ConfigOptions;
@@ -13,6 +12,7 @@ use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, Tabl
 use datafusion_sql::planner::{NullOrdering, ParserOptions};
 use datafusion_sql::sqlparser::ast;
 use headpond_state::Error;
+use headpond_state::names::{listed, nearest};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::session::Session;
 use super::source::scanned;
-use crate::nearest::listed;
 use crate::position::At;
 use crate::script::{SourceQuery, StateTtlHint};
 use datafusion_expr::LogicalPlan;
+use headpond_state::names::listed;
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, Result};
 use std::cell::RefCell;

@@ -241,12 +241,12 @@ fn check_names(table: &CreateTable) -> Result<()> {
     let names = || table.columns.iter().map(|column| column.name.as_str());
     for (key, at) in &table.primary_key {
         if !names().any(|name| name == key) {
-            return Err(crate::nearest::no_column(key, &table.name, names()).at(*at));
+            return Err(crate::no_column::no_column(key, &table.name, names()).at(*at));
         }
     }
     match &table.watermark {
         Some(watermark) if !names().any(|name| name == watermark.column) => {
-            Err(crate::nearest::no_column(&watermark.column, &table.name, names()).at(watermark.position))
+            Err(crate::no_column::no_column(&watermark.column, &table.name, names()).at(watermark.position))
         }
         _ => Ok(()),
     }

@@ -98,7 +98,7 @@ impl<'p, 'a> TypeParser<'p, 'a> {
             }
             _ => {
                 let error = Error::invalid(format!("`{name}` is not a type")).at(at);
-                return Err(match crate::nearest::nearest(&name, TYPE_NAMES.iter().copied()) {
+                return Err(match headpond_state::names::nearest(&name, TYPE_NAMES.iter().copied()) {
                     Some(near) => error.hint(format!("did you mean {near}?")),
                     None => error,
                 });

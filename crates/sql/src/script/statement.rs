@@ -6,11 +6,11 @@ use super::scan::Piece;
 use super::setting::{parse_reset, parse_set};
 use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
 use super::{Explained, Insert, SourceQuery, StatementKind, not_supported};
-use crate::nearest::nearest;
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
+use headpond_state::names::nearest;
 use headpond_state::{Error, Result};
 
 /// Parses a statement; `None` for the words around a statement set. `set_begun` is where an open statement set began.
