@@ -147,10 +147,11 @@ impl Job {
         let finished = restored.as_ref().is_some_and(|restored| restored.manifest.finished);
         let splits = if finished { Default::default() } else { restore::splits(&graph, restored.as_ref())? };
         restore::sinks(&graph, &options, &sink_job, restored.as_ref())?;
-        let first_checkpoint = match &options.checkpointing {
-            Some(checkpointing) => checkpointing.storage.next_id()?.0,
-            None => restored.as_ref().map_or(1, |restored| restored.manifest.checkpoint.0 + 1),
-        };
+        // Behind what was restored in any directory: sinks name what they publish after its checkpoint.
+        let mut first_checkpoint = restored.as_ref().map_or(1, |restored| restored.manifest.checkpoint.0 + 1);
+        if let Some(checkpointing) = &options.checkpointing {
+            first_checkpoint = first_checkpoint.max(checkpointing.storage.next_id()?.0);
+        }
         let shared = Arc::new(Shared::new(JobControl::new(), Arc::default()));
         let io = Arc::new(IoThreads::start(IO_THREADS)?);
         let exchanges = Exchanges::new(&graph, options.parallelism);

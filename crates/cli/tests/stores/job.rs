@@ -7,7 +7,8 @@ use headpond_runtime::stream::{
     CollectSink, Collector, Context, KeyedProcessFunction, RecordReader, RecordSource, RuntimeContext,
     StreamExecutionEnvironment,
 };
-use headpond_runtime::{Ending, Result};
+use headpond_runtime::{Ending, Restore, Result};
+use headpond_state::StateBackend;
 use headpond_state::codec::SerdeCodec;
 use headpond_state_memory::HashMapStateBackend;
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
@@ -32,6 +33,15 @@ pub(crate) enum Backend {
     RocksDb,
 }
 
+impl Backend {
+    pub(crate) fn open(self) -> Box<dyn StateBackend> {
+        match self {
+            Backend::Memory => Box::new(HashMapStateBackend::new()),
+            Backend::RocksDb => Box::new(EmbeddedRocksDbStateBackend::new(true)),
+        }
+    }
+}
+
 /// A job through all its attempts.
 pub(crate) struct Run {
     backend: Backend,
@@ -46,21 +56,49 @@ impl Run {
 
     /// Runs the job with checkpoints in `store` until it ends.
     pub(crate) fn attempt(&self, store: Arc<dyn CheckpointStore>, tolerable: Option<u32>) -> Result<Ending> {
+        let env = self.environment(self.backend, tolerable, NUMBERS);
+        env.set_checkpoint_stores(Arc::new(One(store))).set_checkpoint_dir("/anywhere");
+        env.execute(JOB).map(|ended| ended.ending)
+    }
+
+    /// Runs the job to its middle and stops it with a last checkpoint.
+    pub(crate) fn to_the_middle(&self, store: Arc<dyn CheckpointStore>) {
+        let env = self.environment(self.backend, Some(0), NUMBERS / 2);
+        env.set_checkpoint_stores(Arc::new(One(store))).set_checkpoint_dir("/anywhere");
+        let control = env.job_control();
+        let ending = thread::scope(|scope| {
+            let running = scope.spawn(|| env.execute(JOB).map(|ended| ended.ending));
+            while (self.sink.records().len() as i64) < NUMBERS / 2 && !running.is_finished() {
+                thread::sleep(Duration::from_millis(1));
+            }
+            control.stop();
+            running.join().expect("no panic")
+        });
+        assert_eq!(ending.expect("nothing fails"), Ending::Stopped);
+    }
+
+    /// Goes on from a savepoint with another backend, with checkpoints in `dir`.
+    pub(crate) fn go_on_from(&self, savepoint: &Path, backend: Backend, dir: &Path) -> Result<Ending> {
+        let env = self.environment(backend, Some(0), NUMBERS);
+        env.set_checkpoint_dir(utf8(dir)).set_restore(Restore::From(utf8(savepoint)));
+        env.execute(JOB).map(|ended| ended.ending)
+    }
+
+    fn environment(&self, backend: Backend, tolerable: Option<u32>, pause_at: i64) -> StreamExecutionEnvironment {
         let env = StreamExecutionEnvironment::get_execution_environment();
-        match self.backend {
+        match backend {
             Backend::Memory => env.set_state_backend(HashMapStateBackend::new()),
             Backend::RocksDb => env.set_state_backend(EmbeddedRocksDbStateBackend::new(true)),
         };
-        env.set_local_dir(&self.local).set_checkpoint_stores(Arc::new(One(store))).set_checkpoint_dir("/anywhere");
-        env.enable_checkpointing(Duration::from_millis(1));
+        env.set_local_dir(&self.local).enable_checkpointing(Duration::from_millis(1));
         env.configure(move |job| {
             if let Some(checkpointing) = &mut job.checkpointing {
                 checkpointing.tolerable_failures = tolerable;
                 checkpointing.retained = 1;
             }
         });
-        env.from_record_source(Numbers).key_by(|n| n % KEYS).process(Counts).sink_to(self.sink.clone());
-        env.execute(JOB).map(|ended| ended.ending)
+        env.from_record_source(Numbers { pause_at }).key_by(|n| n % KEYS).process(Counts).sink_to(self.sink.clone());
+        env
     }
 
     /// What has been published so far.
@@ -84,6 +122,10 @@ pub(crate) fn expected() -> Vec<(i64, u64)> {
     after
 }
 
+fn utf8(path: &Path) -> String {
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
 /// The same store for every location.
 #[derive(Debug)]
 struct One(Arc<dyn CheckpointStore>);
@@ -94,8 +136,12 @@ impl Stores for One {
     }
 }
 
+/// The numbers from 0.
 #[derive(Clone)]
-struct Numbers;
+struct Numbers {
+    /// No number comes from this one on, except at the end of all.
+    pause_at: i64,
+}
 
 impl RecordSource for Numbers {
     type Record = i64;
@@ -109,23 +155,27 @@ impl RecordSource for Numbers {
     }
 
     fn open(&self, _: &SourceSplit, position: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn RecordReader<i64>>> {
-        Ok(Box::new(Reader(position.and_then(Value::as_i64).unwrap_or(0))))
+        Ok(Box::new(Reader { next: position.and_then(Value::as_i64).unwrap_or(0), pause_at: self.pause_at }))
     }
 }
 
-/// The next number.
-struct Reader(i64);
+struct Reader {
+    next: i64,
+    pause_at: i64,
+}
 
 impl RecordReader<i64> for Reader {
     fn read(&mut self, _: usize, records: &mut Vec<i64>) -> Result<Option<Value>> {
-        if self.0 == NUMBERS {
+        if self.next == NUMBERS {
             return Ok(None);
         }
         // Time for checkpoints in between.
         thread::sleep(Duration::from_millis(1));
-        records.extend(self.0..self.0 + STEP);
-        self.0 += STEP;
-        Ok(Some(self.0.into()))
+        if self.next < self.pause_at {
+            records.extend(self.next..self.next + STEP);
+            self.next += STEP;
+        }
+        Ok(Some(self.next.into()))
     }
 }
 
