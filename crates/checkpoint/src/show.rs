@@ -1,7 +1,7 @@
 //! A checkpoint for people: what it holds, how large it is, and what of it is new.
 
 use crate::manifest::{Manifest, OperatorState};
-use headpond_state::{ContentHash, StateDescriptor, StateSize};
+use headpond_state::{ContentHash, KeyedStateHandle, StateDescriptor, StateSize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 
@@ -56,21 +56,23 @@ impl<'a> Show<'a> {
             writeln!(f, "  {}", operator.description)?;
         }
         let Size { files, bytes, uploaded_files, uploaded_bytes, entries } = size;
+        let mut handles = operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref());
+        let about = if handles.any(KeyedStateHandle::estimates_entries) { "~ " } else { "" };
         writeln!(
             f,
-            "  {entries} entries, {bytes} bytes in {files} files; uploaded {uploaded_bytes} in {uploaded_files}"
+            "  {about}{entries} entries, {bytes} bytes in {files} files; uploaded {uploaded_bytes} in {uploaded_files}"
         )?;
         for (name, (descriptor, size)) in states_of(operator) {
             let (kind, codec) = (descriptor.kind, &descriptor.codec);
             write!(f, "  state {name}: {kind:?}, {} version {}", codec.name, codec.version)?;
             match size {
-                Some(StateSize { entries, bytes }) => writeln!(f, ", {entries} entries, {bytes} bytes")?,
+                Some(StateSize { entries, bytes }) => writeln!(f, ", {about}{entries} entries, {bytes} bytes")?,
                 None => writeln!(f)?,
             }
         }
         for subtask in &operator.subtasks {
             let format = subtask.state.as_ref().map_or("no state", |state| state.format.as_str());
-            let bytes = subtask.state.as_ref().map_or(0, headpond_state::KeyedStateHandle::byte_len);
+            let bytes = subtask.state.as_ref().map_or(0, KeyedStateHandle::byte_len);
             writeln!(f, "  subtask {}: key groups {}, {bytes} bytes, {format}", subtask.subtask, subtask.key_groups)?;
         }
         Ok(())

@@ -34,6 +34,7 @@ pub struct StateTable {
     entries: u64,
     bytes: u64,
     is_own: bool,
+    is_estimate: bool,
 }
 
 /// A handle, with the states in it that the table shows.
@@ -131,6 +132,11 @@ impl StateTable {
     pub fn is_own(&self) -> bool {
         self.is_own
     }
+
+    /// Whether [`entries`](Self::entries) is an estimate. Where the same keys are written again and again, it is many times too high.
+    pub fn is_estimate(&self) -> bool {
+        self.is_estimate
+    }
 }
 
 /// The tables of an operator.
@@ -203,6 +209,7 @@ fn tables_of(
             entries: size.entries,
             bytes: size.bytes,
             is_own: own.is_some() || states.len() == shown.len(),
+            is_estimate: handles.iter().any(|handle| handle.estimates_entries()),
         }));
     }
     Ok(tables)

@@ -185,6 +185,11 @@ impl KeyedStateHandle {
         (sizes.len() == self.states.len()).then_some(sizes)
     }
 
+    /// Whether its numbers of entries are estimates: only who writes entries one by one counts them.
+    pub fn estimates_entries(&self) -> bool {
+        self.format != crate::canonical::FORMAT
+    }
+
     /// The bytes of all files.
     pub fn byte_len(&self) -> u64 {
         self.files.iter().map(|file| file.length).sum()

@@ -16,12 +16,13 @@ pub(super) fn tables(catalog: &StateCatalog) -> Result<()> {
         let kind = table.states().first().map_or("", |state| kind(state.kind));
         // Snapshots count what all states of an operator have.
         let of_all = if table.is_own() { "" } else { "<= " };
+        let about = if table.is_estimate() { "~ " } else { "" };
         rows.push(vec![
             table.name().to_owned(),
             table.operator().to_owned(),
             states.join(", "),
             kind.to_owned(),
-            format!("{of_all}{}", Count(table.entries())),
+            format!("{}{}", if of_all.is_empty() { about } else { of_all }, Count(table.entries())),
             format!("{of_all}{}", Bytes(table.bytes())),
         ]);
     }

@@ -34,17 +34,14 @@ fn assert_exact(place: &Place) {
 #[test]
 fn a_job_moves_from_memory_to_rocksdb_to_other_parallelisms_and_back() {
     let place = Place::new();
-    place.write("job.sql", &slow_job("BIGINT"));
     let mut before = 0;
     let mut savepoint = String::new();
     for (step, (backend, parallelism)) in
         [("memory", 1), ("rocksdb", 2), ("rocksdb", 5), ("rocksdb", 1), ("memory", 3)].into_iter().enumerate()
     {
         // In a directory of its own each time, whose checkpoints are numbered on: the output goes by their numbers.
-        let mut restore = format!("-D execution.checkpointing.dir=file:checkpoints{step}");
-        if step > 0 {
-            restore.push_str(&format!(" --restore {savepoint}"));
-        }
+        place.write("job.sql", &slow_job("BIGINT").replace("file:checkpoints", &format!("file:checkpoints{step}")));
+        let restore = if step == 0 { String::new() } else { format!("--restore {savepoint}") };
         let job = start(&place, &format!("-D state.backend.type={backend} --parallelism {parallelism} {restore}"));
         let made = ask(&place, &format!("savepoint create job savepoints --stop --name step{step}")).exits_with(0);
         made.says("savepoint of checkpoint");

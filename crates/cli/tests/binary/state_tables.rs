@@ -98,6 +98,7 @@ fn tables_and_their_columns_are_listed() {
     {
         assert!(ran.out.contains(&format!("\n{table} ")), "no `{table}` in\n{}", ran.out);
     }
+    assert!(!ran.out.contains('~'), "what is written entry by entry is counted:\n{}", ran.out);
     let ran = place.run("state schema checkpoints/flown totals_group_aggregate_0").exits_with(0);
     for part in [
         "of operator totals/group-aggregate/0",
@@ -117,6 +118,10 @@ fn tables_and_their_columns_are_listed() {
 #[test]
 fn rows_are_printed_and_written() {
     let place = place("rocksdb", "protobuf");
+    for estimated in ["state tables checkpoints/flown", "checkpoint show checkpoints/flown"] {
+        let ran = place.run(estimated).exits_with(0);
+        assert!(ran.out.contains(" ~ "), "{}", ran.out);
+    }
     let ran = place.run("state query checkpoints/flown kinds_group_aggregate_0").exits_with(0);
     let mut lines: Vec<&str> = ran.out.lines().collect();
     lines.sort_unstable();
