@@ -33,6 +33,7 @@ pub(crate) fn check(arguments: &CheckArguments) -> Result<()> {
     job.allow_dropped_state = arguments.changes.allow_dropped_state;
     job.allow_empty_state = arguments.changes.allow_empty_state;
     let assessment = restore::check(&planned.graph, &job, &arguments.against)?;
+    report::skipped(&assessment.skipped, |_| arguments.against.clone());
     console::data(&shown(&planned.name, &assessment))?;
     let cannot = assessment.parts.iter().filter(|part| matches!(part.verdict, Verdict::Cannot(_))).count();
     match assessment.is_restorable() {

@@ -3,7 +3,7 @@
 use crate::console;
 use headpond_config::{ConfigError, ConfigErrorKind};
 use headpond_connectors::print::NOBODY_READS;
-use headpond_state::{Error, ErrorKind};
+use headpond_state::{CheckpointId, Error, ErrorKind};
 use std::error::Error as _;
 use std::io;
 use std::process::ExitCode;
@@ -68,4 +68,11 @@ pub(crate) fn is_closed_pipe(error: &Error) -> bool {
     }
     // An error that has travelled between workers has its cause as text only.
     error.kind() == ErrorKind::Closed && error.message().starts_with(NOBODY_READS)
+}
+
+/// Warns of checkpoints that are damaged and were not taken.
+pub(crate) fn skipped(skipped: &[(CheckpointId, String)], located: impl Fn(CheckpointId) -> String) {
+    for (id, why) in skipped {
+        warning(format_args!("checkpoint {id} is damaged and was skipped: {why} ({})", located(*id)));
+    }
 }

@@ -6,11 +6,12 @@ use crate::console;
 use crate::control::{self, Request};
 use crate::format::{Bytes, Count};
 use crate::local_state::LocalState;
+use crate::report;
 use crate::settings;
 use crate::stores::{location_of, stores};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::savepoint::{Original, export, name_of};
-use headpond_checkpoint::{Failpoints, Stores, open_checkpoint};
+use headpond_checkpoint::{Failpoints, Recovered, Stores, open_checkpoint};
 use headpond_config::{Config, options};
 use headpond_state::{Context, Error, Result};
 
@@ -49,7 +50,8 @@ fn create(arguments: &SavepointCreate) -> Result<()> {
 
 fn copy(config: &Config, checkpoint: &str, target: &SavepointTarget) -> Result<()> {
     let stores = stores(config, Failpoints::default());
-    let (storage, manifest) = open_checkpoint(&stores, checkpoint)?;
+    let (storage, Recovered { manifest, skipped }) = open_checkpoint(&stores, checkpoint)?;
+    report::skipped(&skipped, |id| storage.locate(id));
     // The job as it calls itself: the names of directories are written with escapes.
     let job = manifest.savepoint.as_ref().map_or(&manifest.job, |origin| &origin.job);
     let name = target.name.clone().unwrap_or_else(|| name_of(job, &manifest.attempt, manifest.checkpoint));

@@ -1,7 +1,7 @@
 //! A checkpoint that is looked into.
 
-use headpond_checkpoint::{CheckpointStorage, Manifest, Stores, find_checkpoints};
-use headpond_state::{CheckpointSource, Context, Error, ErrorKind, Result};
+use headpond_checkpoint::{CheckpointStorage, Manifest, Recovered, Stores, find_checkpoints};
+use headpond_state::{CheckpointId, CheckpointSource, Context, Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// A manifest, and where its files are. Nothing of it is changed, and a job may go on while it is read.
@@ -10,6 +10,7 @@ pub struct InspectedCheckpoint {
     manifest: Arc<Manifest>,
     source: Arc<dyn CheckpointSource>,
     location: String,
+    skipped: Vec<(CheckpointId, String)>,
     /// Where checkpoints come and go.
     storage: Option<CheckpointStorage>,
 }
@@ -17,7 +18,8 @@ pub struct InspectedCheckpoint {
 impl InspectedCheckpoint {
     /// What a manifest describes, with its files from `source`. `location` names it in messages.
     pub fn new(manifest: Manifest, source: Arc<dyn CheckpointSource>, location: impl Into<String>) -> Self {
-        InspectedCheckpoint { manifest: Arc::new(manifest), source, location: location.into(), storage: None }
+        let (manifest, location) = (Arc::new(manifest), location.into());
+        InspectedCheckpoint { manifest, source, location, skipped: Vec::new(), storage: None }
     }
 
     /// Opens what is at a location: a checkpoint `<dir>/<job>/chk-<n>`, or the newest one of a job's directory, or of a checkpoint
@@ -43,14 +45,15 @@ impl InspectedCheckpoint {
                     .hint(format!("give the directory of one of them: {}", jobs.join(", "))));
             }
         };
-        let manifest = match found.only {
-            Some(id) => storage.load(id)?,
+        let Recovered { manifest, skipped } = match found.only {
+            Some(id) => Recovered { manifest: storage.load(id)?, skipped: Vec::new() },
             None => newest(&storage)?.ok_or_else(no_checkpoint)?,
         };
         Ok(InspectedCheckpoint {
             source: storage.source(),
             location: storage.locate(manifest.checkpoint),
             manifest: Arc::new(manifest),
+            skipped,
             storage: Some(storage),
         })
     }
@@ -63,6 +66,11 @@ impl InspectedCheckpoint {
     /// Where it is, for people.
     pub fn location(&self) -> &str {
         &self.location
+    }
+
+    /// Newer checkpoints whose manifests are damaged, newest first, with what is wrong with them.
+    pub fn skipped(&self) -> &[(CheckpointId, String)] {
+        &self.skipped
     }
 
     pub(crate) fn source(&self) -> &Arc<dyn CheckpointSource> {
@@ -85,13 +93,17 @@ impl InspectedCheckpoint {
     }
 }
 
-/// The manifest of a job's newest checkpoint that can be read.
-fn newest(storage: &CheckpointStorage) -> Result<Option<Manifest>> {
+/// A job's newest checkpoint whose manifest can be read.
+fn newest(storage: &CheckpointStorage) -> Result<Option<Recovered>> {
     let mut failed = None;
+    let mut skipped = Vec::new();
     for found in storage.list()?.into_iter().rev() {
         match found.manifest {
-            Ok(manifest) => return Ok(Some(manifest)),
-            Err(error) => failed = failed.or(Some(error)),
+            Ok(manifest) => return Ok(Some(Recovered { manifest, skipped })),
+            Err(error) => {
+                skipped.push((found.id, error.to_string()));
+                failed = failed.or(Some(error));
+            }
         }
     }
     failed.map_or(Ok(None), Err)

@@ -173,13 +173,13 @@ impl CheckpointStorage {
     }
 }
 
-/// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that verifies.
-/// All its files are checked. `stores` opens the store of the place.
+/// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that verifies,
+/// with those that had to be skipped. All its files are checked. `stores` opens the store of the place.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, else as
 /// [`load_verified`](CheckpointStorage::load_verified).
-pub fn open_checkpoint(stores: &dyn Stores, location: &str) -> Result<(CheckpointStorage, Manifest)> {
+pub fn open_checkpoint(stores: &dyn Stores, location: &str) -> Result<(CheckpointStorage, Recovered)> {
     let no_checkpoint = || {
         Error::invalid("there is no checkpoint at this path")
             .with(Context::Path, location)
@@ -191,12 +191,12 @@ pub fn open_checkpoint(stores: &dyn Stores, location: &str) -> Result<(Checkpoin
         Target::Job(_, job) => {
             let storage = storage_of(store, &job);
             let found = storage.latest_verified()?.ok_or_else(no_checkpoint)?;
-            Ok((storage, found.manifest))
+            Ok((storage, found))
         }
         Target::Checkpoint(_, job, id) => {
             let storage = storage_of(store, &job);
             let manifest = storage.load_verified(id)?;
-            Ok((storage, manifest))
+            Ok((storage, Recovered { manifest, skipped: Vec::new() }))
         }
     }
 }

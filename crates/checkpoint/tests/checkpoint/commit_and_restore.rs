@@ -3,7 +3,7 @@
 use crate::support::*;
 use headpond_checkpoint::Failpoints;
 use headpond_checkpoint::failpoints::{AFTER_MANIFEST, BEFORE_MANIFEST, BEFORE_PUBLISH};
-use headpond_checkpoint::{CheckpointStorage, StorageOptions, open_checkpoint};
+use headpond_checkpoint::{CheckpointStorage, Recovered, StorageOptions, open_checkpoint};
 use headpond_state::{CheckpointId, ErrorKind};
 use std::sync::{Arc, Mutex};
 
@@ -23,7 +23,8 @@ fn a_committed_checkpoint_is_restored_with_its_manifest_and_files() {
     assert!(found.skipped.is_empty());
     assert_eq!(restore(&storage, &found.manifest).unwrap(), state);
     let path = dir.path().join("totals/chk-1");
-    let (storage, manifest) = open_checkpoint(&local(), &format!("file://{}", path.display())).unwrap();
+    let (storage, Recovered { manifest, .. }) =
+        open_checkpoint(&local(), &format!("file://{}", path.display())).unwrap();
     assert_eq!(restore(&storage, &manifest).unwrap(), state);
 }
 

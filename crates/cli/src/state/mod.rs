@@ -7,12 +7,12 @@ mod readers;
 mod text_table;
 
 use crate::arguments::{QueryFormat, StateCommand, StatePath};
-use crate::settings;
 use crate::stores::stores;
+use crate::{report, settings};
 use headpond_checkpoint::Failpoints;
 use headpond_config::Config;
 use headpond_inspect::{FileFormat, InspectedCheckpoint, RowWriter, StateCatalog, StateReaders};
-use headpond_state::Result;
+use headpond_state::{ErrorKind, Result};
 use readers::BackendReaders;
 use std::io;
 use std::sync::Arc;
@@ -24,6 +24,15 @@ use text_table::RowPrinter;
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint at the path, or no such table, or the query is wrong;
 /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the settings' and the store's.
 pub(crate) fn execute(command: &StateCommand) -> Result<()> {
+    look(command).map_err(|error| match (error.kind(), error.way_out()) {
+        (ErrorKind::Corrupt, None) => {
+            error.hint("`headpond checkpoint verify` says which checkpoints are sound: give one of them")
+        }
+        _ => error,
+    })
+}
+
+fn look(command: &StateCommand) -> Result<()> {
     match command {
         StateCommand::Tables { path } => describe::tables(&open(path)?),
         StateCommand::Schema { path, table } => describe::schema(&open(path)?, table.as_deref()),
@@ -48,7 +57,9 @@ fn open(path: &StatePath) -> Result<StateCatalog> {
 
 fn open_with(config: &Config, location: &str, readers: &Arc<dyn StateReaders>) -> Result<StateCatalog> {
     let stores = stores(config, Failpoints::default());
-    StateCatalog::open(InspectedCheckpoint::open(&stores, location)?, Arc::clone(readers))
+    let checkpoint = InspectedCheckpoint::open(&stores, location)?;
+    report::skipped(checkpoint.skipped(), |_| location.to_owned());
+    StateCatalog::open(checkpoint, Arc::clone(readers))
 }
 
 fn query(catalog: &StateCatalog, sql: &str, format: QueryFormat) -> Result<()> {

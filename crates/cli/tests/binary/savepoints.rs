@@ -154,3 +154,25 @@ fn a_running_job_is_not_pruned() {
     job.end().exits_with(0);
     ask(&place, "checkpoint prune checkpoints/job --keep 1").exits_with(0);
 }
+
+#[test]
+fn whatever_takes_a_jobs_newest_checkpoint_names_the_damaged_ones_it_passes_over() {
+    let place = Place::new();
+    place.write("job.sql", &slow_job("BIGINT"));
+    let settings = "-D state.backend.type=rocksdb -D execution.checkpointing.num-retained=100";
+    stop(&place, &format!("run job.sql {settings}")).exits_with(0);
+    let entries = std::fs::read_dir(place.path("checkpoints/job")).expect("the job's directory").flatten();
+    let ids = entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("chk-")?.parse::<u64>().ok());
+    let newest = ids.max().expect("there are checkpoints");
+    std::fs::write(place.path(format!("checkpoints/job/chk-{newest}/manifest.json")), "{").expect("a file");
+    let passed_over = format!("checkpoint {newest} is damaged and was skipped");
+    place.run("savepoint export checkpoints/job savepoints").exits_with(0).says(&passed_over);
+    place.run(&format!("check job.sql {settings} --against checkpoints/job")).exits_with(0).says(&passed_over);
+    place.run("state tables checkpoints/job").exits_with(0).says(&passed_over);
+    place
+        .run(&format!("state tables checkpoints/job/chk-{newest}"))
+        .exits_with(5)
+        .says("`headpond checkpoint verify` says which");
+    stop(&place, &format!("run job.sql {settings} --restore checkpoints/job")).exits_with(0).says(&passed_over);
+    assert_exact(&place);
+}

@@ -2,7 +2,7 @@
 
 use crate::server::{Server, open};
 use headpond_checkpoint::verify::verify;
-use headpond_checkpoint::{DirectoryStore, find_checkpoints, open_checkpoint};
+use headpond_checkpoint::{DirectoryStore, Recovered, find_checkpoints, open_checkpoint};
 use headpond_object_store::{ObjectStoreOptions, ObjectStores, S3Options, Secret};
 use headpond_state::ErrorKind;
 use headpond_store_conformance::jobs::{attempt, checkpoint, files, over, restore};
@@ -20,7 +20,8 @@ fn a_checkpoint_is_found_by_its_url_as_flink_users_write_it() {
         "s3p://checkpoints/production/jobs/totals/chk-1/manifest.json",
         "s3://checkpoints/production/jobs/totals",
     ] {
-        let (storage, manifest) = open_checkpoint(&stores, url).unwrap_or_else(|e| panic!("{url}: {e:?}"));
+        let (storage, Recovered { manifest, .. }) =
+            open_checkpoint(&stores, url).unwrap_or_else(|e| panic!("{url}: {e:?}"));
         assert_eq!(manifest, committed, "{url}");
         assert_eq!(restore(&storage, &manifest).unwrap(), state, "{url}");
     }

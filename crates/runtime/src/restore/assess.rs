@@ -52,7 +52,8 @@ pub(crate) fn assess(
         }
     }
     let Assessor { parts, states, .. } = assessor;
-    Ok(Assessment { checkpoint: manifest.checkpoint, job: manifest.job.clone(), parts, states })
+    let skipped = restored.skipped.clone();
+    Ok(Assessment { checkpoint: manifest.checkpoint, job: manifest.job.clone(), skipped, parts, states })
 }
 
 /// Tries the positions of sources: whether the splits that were being read can be read on.

@@ -19,7 +19,7 @@ use crate::job::{JobOptions, Restore};
 use crate::sink::{Committable, SinkJob};
 use crate::source::SourceSplit;
 use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
-use headpond_checkpoint::storage::open_checkpoint;
+use headpond_checkpoint::{Recovered, open_checkpoint};
 use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -57,11 +57,13 @@ pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
                 source: checkpointing.storage.source(),
             }))
         }
-        (Restore::From(path), _) => {
-            let (storage, manifest) = open_checkpoint(options.stores.as_ref(), path)?;
-            Ok(Some(Restoration { manifest, skipped: Vec::new(), source: storage.source() }))
-        }
+        (Restore::From(path), _) => Ok(Some(open(options, path)?)),
     }
+}
+
+fn open(options: &JobOptions, path: &str) -> Result<Restoration> {
+    let (storage, Recovered { manifest, skipped }) = open_checkpoint(options.stores.as_ref(), path)?;
+    Ok(Restoration { manifest, skipped, source: storage.source() })
 }
 
 /// What becomes of the checkpoint at a path, and of the job, when the job is restored from it. Nothing is changed.
@@ -70,8 +72,7 @@ pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, [`Corrupt`](headpond_state::ErrorKind::Corrupt)
 /// for a damaged one, and as the operators' and the sources'. That the job does not match it is no error, but part of the answer.
 pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Assessment> {
-    let (storage, manifest) = open_checkpoint(options.stores.as_ref(), path)?;
-    let restored = Restoration { manifest, skipped: Vec::new(), source: storage.source() };
+    let restored = open(options, path)?;
     let job = SinkJob { job: options.name.clone(), attempt: AttemptId("check".to_owned()) };
     let mut assessment = assess(graph, options, &job, &restored)?;
     assess::positions(graph, &restored, &mut assessment);

@@ -13,6 +13,8 @@ pub struct Assessment {
     pub checkpoint: CheckpointId,
     /// The job that took it.
     pub job: String,
+    /// Newer checkpoints of that job that are damaged, newest first, with what is wrong with them.
+    pub skipped: Vec<(CheckpointId, String)>,
     /// What the checkpoint has and the job has not, then the job's nodes in order. Stateless steps are not among them.
     pub parts: Vec<Part>,
     /// How each node's keyed state is restored, by the node's number.

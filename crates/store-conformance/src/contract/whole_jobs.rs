@@ -4,7 +4,7 @@ use crate::Place;
 use crate::jobs::{JOB, attempt, checkpoint, files, manifest, over, restore, upload};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::verify::verify;
-use headpond_checkpoint::{CheckpointStore, Location, Stores, find_checkpoints, open_checkpoint};
+use headpond_checkpoint::{CheckpointStore, Location, Recovered, Stores, find_checkpoints, open_checkpoint};
 use headpond_state::{ErrorKind, Result};
 use std::sync::Arc;
 
@@ -84,7 +84,7 @@ pub fn what_is_at_a_location_is_found(place: &Place) {
     assert_eq!(found.jobs.iter().map(|job| job.job()).collect::<Vec<_>>(), ["one", "two"]);
     let report = verify(&stores, "test://host").unwrap();
     assert!(report.is_sound() && report.checkpoints.len() == 2, "{report}");
-    let (_, manifest) = open_checkpoint(&stores, "test://host/two/chk-1").unwrap();
+    let (_, Recovered { manifest, .. }) = open_checkpoint(&stores, "test://host/two/chk-1").unwrap();
     assert_eq!(manifest.files().count(), 1);
     assert_eq!(JobLayout::new("two").unwrap().manifest(manifest.checkpoint), "two/chk-1/manifest.json");
 }
