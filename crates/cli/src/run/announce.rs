@@ -53,7 +53,7 @@ pub(super) fn restoration(
         (_, Some(storage)) => storage.locate(id),
         (_, None) => String::new(),
     };
-    report::skipped(&restored.skipped, &located);
+    report::skipped(&restored.skipped, located);
     let (job, checkpoint, rows) = (&restored.manifest.job, restored.manifest.checkpoint, restored.rows_read());
     let skipped: Vec<u64> = restored.skipped.iter().map(|(skipped, _)| skipped.0).collect();
     let figures = json!({ "job": job, "checkpoint": checkpoint.0, "rows": rows, "skipped_checkpoints": skipped });
