@@ -35,7 +35,8 @@ fn checkpoints_leave_nothing_in_memory() {
     }
     let most_in = |range: std::ops::Range<usize>| most[range].iter().max().copied().unwrap_or_default();
     let (early, late) = (most_in(50..100), most_in(350..400));
-    assert!(late <= early + early / 4, "{early} B after 100 checkpoints, {late} B after 400");
+    // Memtables and blocks of the moment differ by some megabytes; each checkpoint's blocks left behind would be 70 MB.
+    assert!(late <= early + (24 << 20), "{early} B after 100 checkpoints, {late} B after 400");
 }
 
 /// SplitMix64.

@@ -1,7 +1,7 @@
 //! Jobs that end, stop, crash, and go on.
 
 use crate::running::{counts, stop};
-use crate::support::{LAST_CHECKPOINT, Place, TOTALS, ran, slow_job, totals};
+use crate::support::{LAST_CHECKPOINT, MANY_CHECKPOINTS, Place, TOTALS, ran, slow_job, totals};
 
 #[test]
 fn a_finished_job_says_so_and_how_to_run_it_anew() {
@@ -82,4 +82,40 @@ fn what_a_checkpoint_has_fixed_is_said_or_refused() {
     place.run(rocksdb).exits_with(4).says("/counts'").says("elsewhere").says("set 'path' back");
     place.write("job.sql", &slow_job("BIGINT").replace("'splits' = '1'", "'splits' = '2'"));
     place.run(rocksdb).exits_with(4).says("in other splits").says("--restore none");
+}
+
+/// Each split is later than the one before. What several readers had begun is read on by fewer of them, and by more.
+#[test]
+fn no_row_is_late_because_other_workers_go_on_with_the_splits() {
+    for (before, after) in [(3, 1), (3, 2), (2, 1), (1, 3)] {
+        let place = Place::new();
+        place.write(
+            "job.sql",
+            &format!(
+                "{MANY_CHECKPOINTS}
+                 CREATE TABLE ids (id BIGINT, ts AS TO_TIMESTAMP_LTZ(id * 50, 3), WATERMARK FOR ts AS ts - INTERVAL '1' SECOND)
+                   WITH ('connector' = 'datagen', 'number-of-rows' = '9000', 'rows-per-second' = '4000', 'splits' = '3',
+                     'fields.id.kind' = 'sequence');
+                 CREATE TABLE windows (window_start TIMESTAMP_LTZ(3), n BIGINT)
+                   WITH ('connector' = 'filesystem', 'path' = 'windows', 'format' = 'csv');
+                 INSERT INTO windows SELECT window_start, COUNT(*)
+                   FROM TABLE(TUMBLE(TABLE ids, DESCRIPTOR(ts), INTERVAL '10' SECOND)) GROUP BY window_start, window_end;"
+            ),
+        );
+        stop(&place, &format!("run job.sql --parallelism {before}")).exits_with(0);
+        place
+            .run(&format!("run job.sql -D pipeline.name=job --parallelism {after}"))
+            .exits_with(0)
+            .says("resumed from");
+        let files = std::fs::read_dir(place.path("windows")).expect("the sink has made its directory").flatten();
+        let published = files.filter(|file| file.file_name().to_string_lossy().starts_with("part-"));
+        let texts: Vec<String> =
+            published.map(|file| std::fs::read_to_string(file.path()).expect("a readable file")).collect();
+        let counts: Vec<u64> = texts
+            .iter()
+            .flat_map(|text| text.lines())
+            .filter_map(|line| line.rsplit(',').next()?.parse().ok())
+            .collect();
+        assert_eq!((counts.len(), counts.iter().sum::<u64>()), (45, 9000), "{before} to {after} workers");
+    }
 }

@@ -71,7 +71,7 @@ impl SourceTask {
         let ended = assignments.is_empty();
         let reader = Reader::start(source.source.clone(), assignments, context, idle_timeout, activator)?;
         let splits: Vec<SplitState> = mine.iter().map(|(_, state)| state.clone()).collect();
-        let watermark_ms = splits.iter().filter_map(|split| split.watermark_ms).max().unwrap_or(i64::MIN);
+        let watermark_ms = resumed_watermark_ms(&splits);
         let schema = plan.graph.node(NodeId(node)).schema.clone();
         let row_watermark = source.row_watermark;
         Ok(SourceTask {
@@ -134,6 +134,8 @@ impl SourceTask {
         let mut before = Vec::new();
         if let Some(strategy) = &mut self.strategy {
             let watermarks = strategy.watermarks(&batch.rows)?;
+            // Where another reader has left the split.
+            self.watermark_ms = self.watermark_ms.max(self.splits[index].watermark_ms.unwrap_or(i64::MIN));
             self.watermark_ms = follow(self.watermark_ms, &watermarks, self.row_watermark.then_some(&mut before));
         } else if self.row_watermark {
             before.resize(rows, i64::MIN);
@@ -240,6 +242,14 @@ pub(super) fn build_source<'scope>(
         }
     });
     (data_stream, report_stream)
+}
+
+/// The watermark with which a reader goes on with its splits: that of the split it begins with, or of the last one before.
+/// Later splits may have been read further, by other readers: their rows are as far ahead as their watermarks, and this
+/// split's rows are not late for it.
+fn resumed_watermark_ms(splits: &[SplitState]) -> i64 {
+    let begun = splits.iter().position(|split| !split.finished).map_or(splits.len(), |first| first + 1);
+    splits[..begun].iter().rev().find_map(|split| split.watermark_ms).unwrap_or(i64::MIN)
 }
 
 /// The watermark after a batch, given the one before it; `before` collects the one each row meets.
