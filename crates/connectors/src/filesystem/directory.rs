@@ -260,8 +260,9 @@ impl Directory {
                     .with(Context::Path, from.display())
                     .with(Context::Checkpoint, name.checkpoint)
                     .hint(
-                        "did two runs of the job overlap, or were files removed? Restore an earlier checkpoint with \
-                         --restore PATH, or start anew with --restore none",
+                        "was the job restored to an earlier checkpoint or savepoint since, which takes back later output? Then go on \
+                         from that one with --restore PATH. Else two runs overlapped, or files were removed: restore an earlier \
+                         one, or start anew with --restore none",
                     ))
             }
             Err(cause) => Err(failed("cannot publish the file", &to, cause)),
