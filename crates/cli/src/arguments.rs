@@ -98,7 +98,7 @@ pub(crate) struct ExplainArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct SettingArguments {
-    /// Set an option; may come several times. SET in the file wins over it.
+    /// Set an option; may come several times. It wins over SET in the file.
     #[arg(short = 'D', value_name = "KEY=VALUE")]
     pub(crate) define: Vec<String>,
     /// The configuration file, instead of `headpond.toml` in the current directory.

@@ -2,6 +2,7 @@
 
 use crate::environment::{PREFIX, key_of, known_keys, variable_name};
 use crate::file;
+use crate::flink_cluster;
 use crate::nearest::nearest;
 use crate::option::{ConfigOption, Definition, Support};
 use crate::options::{self, registry};
@@ -20,6 +21,8 @@ use std::path::Path;
 pub struct Config {
     /// By key and layer: within a key, the last entry is the one that counts.
     entries: BTreeMap<&'static str, BTreeMap<Layer, Entry>>,
+    /// What was said about options that only a Flink cluster has, by key.
+    of_flink_cluster: BTreeMap<String, Origin>,
 }
 
 #[derive(Debug, Clone)]
@@ -87,17 +90,26 @@ impl Config {
     /// is not among them.
     pub fn warnings(&self) -> Vec<Warning> {
         let differs = |setting: &Setting<'_>| setting.value != setting.definition.default_value();
-        self.settings()
-            .filter(differs)
-            .filter_map(|setting| match setting.definition.support() {
-                Support::NoEffect(why) => Some(Warning {
-                    key: setting.written_key.to_owned(),
-                    message: format!("option '{}' has no effect: {why}", setting.written_key),
-                    origin: setting.origin.clone(),
-                }),
-                _ => None,
-            })
-            .collect()
+        let of_ours = self.settings().filter(differs).filter_map(|setting| match setting.definition.support() {
+            Support::NoEffect(why) => Some(Warning {
+                key: setting.written_key.to_owned(),
+                message: format!("option '{}' has no effect: {why}", setting.written_key),
+                origin: setting.origin.clone(),
+            }),
+            _ => None,
+        });
+        of_ours.chain(self.cluster_warning()).collect()
+    }
+
+    /// One note for all options that only a Flink cluster has.
+    fn cluster_warning(&self) -> Option<Warning> {
+        let (first, origin) = self.of_flink_cluster.first_key_value()?;
+        let keys: Vec<String> = self.of_flink_cluster.keys().map(|key| format!("'{key}'")).collect();
+        let message = match keys.as_slice() {
+            [key] => format!("option {key} has no effect: it is for a Flink cluster"),
+            keys => format!("these options have no effect, they are for a Flink cluster: {}", keys.join(", ")),
+        };
+        Some(Warning { key: first.clone(), message, origin: origin.clone() })
     }
 
     /// Sets an option, in the layer that `origin` belongs to. The key may be an alias.
@@ -130,6 +142,9 @@ impl Config {
     ///
     /// If nobody knows the key.
     pub fn reset(&mut self, key: &str) -> Result<(), ConfigError> {
+        if self.of_flink_cluster.remove(key).is_some() {
+            return Ok(());
+        }
         let (definition, _) = find(key)?;
         if let Some(layers) = self.entries.get_mut(definition.key()) {
             layers.remove(&Layer::Statement);
@@ -142,6 +157,7 @@ impl Config {
         for layers in self.entries.values_mut() {
             layers.remove(&Layer::Statement);
         }
+        self.of_flink_cluster.retain(|_, origin| origin.layer() != Layer::Statement);
     }
 
     /// Reads a configuration file.
@@ -254,7 +270,13 @@ impl Config {
     }
 
     fn set_at(&mut self, key: &str, text: &str, origin: Origin) -> Result<(), ConfigError> {
-        let (definition, unit) = find(key)?;
+        let (definition, unit) = match find(key) {
+            Err(_) if flink_cluster::has(key) => {
+                self.of_flink_cluster.insert(key.to_owned(), origin);
+                return Ok(());
+            }
+            found => found?,
+        };
         let value = if !unit.is_empty() && text.trim().parse::<u64>().is_ok() {
             definition.parse(&format!("{} {unit}", text.trim()))?
         } else {

@@ -8,8 +8,8 @@
 //! | default | the registry |
 //! | file | `headpond.toml`: `state.backend.type = "rocksdb"` |
 //! | environment | `HEADPOND_STATE_BACKEND_TYPE=rocksdb` |
-//! | command line | `-D state.backend.type=rocksdb` |
 //! | statement | `SET 'state.backend.type' = 'rocksdb'` |
+//! | command line | `-D state.backend.type=rocksdb` |
 //!
 //! Every setting remembers where it was written ([`Origin`]), so a message can name the place. Keys are Flink's where
 //! Flink has one; *aliases* let people paste what they know from elsewhere ([`Alias`]). A key nobody knows is an error
@@ -36,6 +36,7 @@ pub mod config;
 mod environment;
 mod error;
 mod file;
+mod flink_cluster;
 mod nearest;
 pub mod option;
 pub mod options;

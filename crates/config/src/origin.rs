@@ -12,10 +12,10 @@ pub enum Layer {
     File,
     /// The environment.
     Environment,
-    /// The command line.
-    CommandLine,
     /// A `SET` statement.
     Statement,
+    /// The command line: whoever types it sees more than whoever wrote the file.
+    CommandLine,
 }
 
 /// Where a setting was written. Lines and columns count from 1.

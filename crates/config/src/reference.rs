@@ -14,8 +14,8 @@ An option can be set in five places. A later one wins:
 1. its default,
 2. the configuration file: `headpond.toml` in the current directory, or the one that `--config` names,
 3. an environment variable,
-4. the command line: `-D key=value`,
-5. a statement: `SET 'key' = 'value';`. `RESET 'key';` and `RESET;` drop what `SET` said.
+4. a statement: `SET 'key' = 'value';`. `RESET 'key';` and `RESET;` drop what `SET` said,
+5. the command line: `-D key=value`, `--parallelism N`, `--restore …`.
 
 **File.** Tables and dotted keys are the same: `[state.backend]` with `type = \"rocksdb\"` sets `state.backend.type`.
 
@@ -25,6 +25,10 @@ An option can be set in five places. A later one wins:
 **Units.** A duration is a number with `ns`, `us`, `ms`, `s`, `min`, `h` or `d`; a bare number is in milliseconds. A size is
 a number with `b`, `kb`, `mb`, `gb` or `tb` (1 kb is 1,024 bytes); a bare number is in bytes. A path is a path or a `file:`
 URI; a relative one begins at the current directory. A URL is that of a store: `s3://bucket/path`. A boolean is `true` or `false`.
+
+**Options of Flink.** Scripts from a Flink cluster run as they are: options that only a cluster has (`sql-client.*`,
+`table.optimizer.*`, `table.exec.sink.*`, `restart-strategy.*`, `taskmanager.*`, `jobmanager.*`, `pipeline.object-reuse`, …) are
+accepted, and one note lists those that have no effect.
 
 **Errors.** A key that nobody knows is an error that names the nearest one. Values of keys that hold secrets (`…password`,
 `…secret…`, `…token`, …) are shown as `******`.

@@ -105,3 +105,30 @@ fn options_without_effect_are_accepted_with_a_warning() {
     assert!(set("execution.runtime-mode", "STREAMING").warnings().is_empty());
     assert!(Config::default().warnings().is_empty());
 }
+
+#[test]
+fn options_of_a_flink_cluster_are_accepted_with_one_note() {
+    let mut config = Config::default();
+    let written = ["sql-client.execution.result-mode", "table.optimizer.join-reorder-enabled", "restart-strategy.type"];
+    for (index, key) in written.iter().enumerate() {
+        config.set(key, "anything", Origin::statement(index + 1, 1)).unwrap();
+    }
+    config.define("pipeline.object-reuse=true").unwrap();
+    let warnings = config.warnings();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    for key in written.iter().chain(&["pipeline.object-reuse"]) {
+        assert!(warnings[0].message.contains(&format!("'{key}'")), "{}", warnings[0].message);
+    }
+    assert!(!warnings[0].to_string().contains("anything"), "a value may be a secret");
+    config.reset("restart-strategy.type").unwrap();
+    assert!(!config.warnings()[0].message.contains("restart-strategy"));
+    config.reset_all();
+    assert_eq!(config.warnings()[0].message, "option 'pipeline.object-reuse' has no effect: it is for a Flink cluster");
+}
+
+#[test]
+fn misspelt_options_beside_those_of_a_cluster_are_still_errors() {
+    for key in ["pipeline.nam", "table.exec.state.tll", "execution.checkpointing.intervall", "state.backend.changelo"] {
+        assert!(Config::default().set(key, "1", Origin::statement(1, 1)).is_err(), "{key}");
+    }
+}

@@ -16,9 +16,9 @@ fn each_layer_wins_over_the_one_before() {
     seen.push(config.get(&options::PARALLELISM));
     config.load_environment(variables(&[("HEADPOND_PARALLELISM_DEFAULT", "3")]), &[]).unwrap();
     seen.push(config.get(&options::PARALLELISM));
-    config.define("parallelism.default=4").unwrap();
+    config.set("parallelism.default", "4", Origin::statement(7, 1)).unwrap();
     seen.push(config.get(&options::PARALLELISM));
-    config.set("parallelism.default", "5", Origin::statement(7, 1)).unwrap();
+    config.define("parallelism.default=5").unwrap();
     seen.push(config.get(&options::PARALLELISM));
     assert_eq!(seen, [1, 2, 3, 4, 5]);
 }
@@ -26,8 +26,8 @@ fn each_layer_wins_over_the_one_before() {
 #[test]
 fn the_order_of_loading_does_not_matter() {
     let mut config = Config::default();
-    config.set("parallelism.default", "5", Origin::statement(7, 1)).unwrap();
-    config.define("parallelism.default=4").unwrap();
+    config.define("parallelism.default=5").unwrap();
+    config.set("parallelism.default", "4", Origin::statement(7, 1)).unwrap();
     config.load_text(Path::new("headpond.toml"), "parallelism.default = 2").unwrap();
     assert_eq!(config.get(&options::PARALLELISM), 5);
 }
@@ -35,7 +35,7 @@ fn the_order_of_loading_does_not_matter() {
 #[test]
 fn reset_drops_what_set_said_and_nothing_else() {
     let mut config = Config::default();
-    config.define("parallelism.default=4").unwrap();
+    config.load_text(Path::new("headpond.toml"), "parallelism.default = 4").unwrap();
     config.set("parallelism.default", "5", Origin::statement(1, 1)).unwrap();
     config.set("state.backend", "rocksdb", Origin::statement(2, 1)).unwrap();
     config.reset("parallelism.default").unwrap();

@@ -59,6 +59,7 @@ options! {
         "1",
         "How many workers run the job, each a thread. It may change between two runs: state is redistributed.",
     )
+    .aliases(&[Alias::new("table.exec.resource.default-parallelism")])
     .within(1, 32_768);
     /// How many key groups there are.
     MAX_PARALLELISM: u32 = ConfigOption::new(
