@@ -15,6 +15,7 @@ const BACKENDS: &str = "headpond-state-*";
 const SQL: [&str; 2] = ["datafusion*", "sqlparser"];
 const LAYERS: &[Layer] = &[
     Layer { name: "headpond-config", level: 0, must_not_know: &["headpond-*"] },
+    Layer { name: "headpond-files", level: 0, must_not_know: &["headpond-*"] },
     Layer {
         name: "headpond-state",
         level: 1,
