@@ -3,9 +3,9 @@
 //!
 //! Kill it and run it again: it goes on from its last checkpoint, and every session is in the results once.
 
+use headpond::stream::StreamExecutionEnvironment;
 use headpond_example_sessionize::{Clicks, LineFiles, sessionize};
 use headpond_runtime::Result;
-use headpond_runtime::stream::StreamExecutionEnvironment;
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! A Rust program on RocksDB: what `EmbeddedRocksDbStateBackend::new` chooses shows in `headpond checkpoint show`.
 
-use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
-use headpond_runtime::stream::{
+use headpond::stream::state::{ValueState, ValueStateDescriptor};
+use headpond::stream::{
     CollectSink, Collector, Context, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment,
 };
 use headpond_runtime::{Ending, Result};

@@ -62,6 +62,14 @@ impl JobGraph {
     pub fn node(&self, id: NodeId) -> &Node {
         &self.nodes[id.0]
     }
+
+    /// A node of this graph, to change what it says of itself. What it reads from must stay as it is.
+    ///
+    /// # Panics
+    /// For an id of another graph.
+    pub fn node_mut(&mut self, id: NodeId) -> &mut Node {
+        &mut self.nodes[id.0]
+    }
 }
 
 /// One step of a job.

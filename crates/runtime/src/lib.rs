@@ -20,7 +20,6 @@ pub mod restore;
 mod shared;
 pub mod sink;
 pub mod source;
-pub mod stream;
 mod uploads;
 
 pub use batch::{ChangeBatch, ChangeKind};

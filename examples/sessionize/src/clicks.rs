@@ -1,8 +1,8 @@
 //! The records that come in, and a source of them.
 
+use headpond::stream::{RecordReader, RecordSource};
 use headpond_runtime::Result;
 use headpond_runtime::source::{ReaderContext, SourceSplit};
-use headpond_runtime::stream::{RecordReader, RecordSource};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt;

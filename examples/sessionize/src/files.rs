@@ -1,7 +1,7 @@
 //! A sink that writes records as lines of text files, exactly once.
 
+use headpond::stream::{RecordSink, RecordWriter};
 use headpond_runtime::sink::{Committable, SinkJob};
-use headpond_runtime::stream::{RecordSink, RecordWriter};
 use headpond_runtime::{Error, Result};
 use headpond_state::{CheckpointId, Context};
 use serde_json::Value;

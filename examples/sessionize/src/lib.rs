@@ -15,7 +15,7 @@ pub use clicks::{Click, Clicks};
 pub use files::LineFiles;
 pub use sessions::{GAP, LATE_CLICKS, MAX_OUT_OF_ORDERNESS, OpenSession, OpenSessions, Session, Sessionize};
 
-use headpond_runtime::stream::{DataStream, WatermarkStrategy};
+use headpond::stream::{DataStream, WatermarkStrategy};
 
 /// What comes out of the job.
 #[derive(Debug)]

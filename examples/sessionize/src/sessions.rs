@@ -1,9 +1,9 @@
 //! Sessions, and the function that finds them.
 
 use crate::clicks::Click;
+use headpond::stream::state::{StateTtlConfig, TimeDomain, ValueState, ValueStateDescriptor};
+use headpond::stream::{Collector, Context, KeyedProcessFunction, OutputTag, RuntimeContext};
 use headpond_runtime::Result;
-use headpond_runtime::stream::state::{StateTtlConfig, TimeDomain, ValueState, ValueStateDescriptor};
-use headpond_runtime::stream::{Collector, Context, KeyedProcessFunction, OutputTag, RuntimeContext};
 use headpond_state::codec::ProstCodec;
 use serde::{Deserialize, Serialize};
 use std::fmt;

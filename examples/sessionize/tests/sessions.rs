@@ -1,8 +1,8 @@
 //! The example's sessions against those found by sorting all clicks.
 
+use headpond::stream::StreamExecutionEnvironment;
 use headpond_example_sessionize::{Clicks, GAP, LineFiles, MAX_OUT_OF_ORDERNESS, sessionize};
 use headpond_runtime::Ending;
-use headpond_runtime::stream::StreamExecutionEnvironment;
 use headpond_state::StateBackend;
 use headpond_state_memory::HashMapStateBackend;
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;

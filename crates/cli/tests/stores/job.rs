@@ -1,12 +1,12 @@
 //! A short job with many checkpoints: how often each key has come so far.
 
-use headpond_checkpoint::{CheckpointStore, Location, Stores};
-use headpond_runtime::source::{ReaderContext, SourceSplit};
-use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
-use headpond_runtime::stream::{
+use headpond::stream::state::{ValueState, ValueStateDescriptor};
+use headpond::stream::{
     CollectSink, Collector, Context, KeyedProcessFunction, RecordReader, RecordSource, RuntimeContext,
     StreamExecutionEnvironment,
 };
+use headpond_checkpoint::{CheckpointStore, Location, Stores};
+use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::{Ending, Restore, Result};
 use headpond_state::StateBackend;
 use headpond_state::codec::SerdeCodec;

@@ -1,13 +1,13 @@
 //! Jobs whose checkpoints are on S3.
 
 use crate::server::Server;
-use headpond_object_store::{ObjectStoreOptions, ObjectStores};
-use headpond_runtime::source::{ReaderContext, SourceSplit};
-use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
-use headpond_runtime::stream::{
+use headpond::stream::state::{ValueState, ValueStateDescriptor};
+use headpond::stream::{
     CollectSink, Collector, Context, KeyedProcessFunction, RecordReader, RecordSource, RuntimeContext,
     StreamExecutionEnvironment,
 };
+use headpond_object_store::{ObjectStoreOptions, ObjectStores};
+use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::{Ending, Result};
 use headpond_state::codec::SerdeCodec;
 use headpond_state_memory::HashMapStateBackend;

@@ -4,11 +4,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use headpond::stream::state::*;
+use headpond::stream::*;
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
 use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
-use headpond_runtime::stream::state::*;
-use headpond_runtime::stream::*;
 use headpond_runtime::{Ending, Error, ErrorKind, Restore, Result};
 use headpond_state::codec::{FixedWidth, SerdeCodec, Utf8};
 use headpond_state::{

@@ -1,9 +1,9 @@
 //! A collection as a source: bounded, and readable again from any index.
 
 use super::record::{RecordColumn, schema};
-use crate::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
+use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_state::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;

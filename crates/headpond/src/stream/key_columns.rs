@@ -1,8 +1,8 @@
 //! Keys as columns: the form in which the exchange wants them.
 
-use crate::datum::column_of;
 use arrow_array::ArrayRef;
 use arrow_schema::{DataType, Field, TimeUnit};
+use headpond_runtime::datum::column_of;
 use headpond_state::Result;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
 use headpond_state::row::{DataKind, Datum, FieldType};
@@ -54,7 +54,7 @@ fn field(name: &str, ty: &FieldType) -> Field {
     Field::new(name, data_type(&ty.kind), ty.nullable)
 }
 
-/// The Arrow type of which [`field_type`](crate::datum::field_type) is the declared type.
+/// The Arrow type of which [`field_type`](headpond_runtime::datum::field_type) is the declared type.
 fn data_type(kind: &DataKind) -> DataType {
     match kind {
         DataKind::Bool => DataType::Boolean,

@@ -1,11 +1,11 @@
 //! Records as bytes: the column in which they travel.
 
 use super::stamp::{Stamp, Stamps};
-use crate::batch::arrow_error;
 use arrow_array::builder::LargeBinaryBuilder;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, LargeBinaryArray, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use headpond_runtime::batch::arrow_error;
 use headpond_state::{Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

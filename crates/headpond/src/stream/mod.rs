@@ -2,11 +2,11 @@
 //!
 //! A program describes a job: where records come from, what is done with each of them, by which key they meet, what
 //! is kept for each key, and where results go. Nothing runs until [`execute`](StreamExecutionEnvironment::execute),
-//! which runs the job as the [`job`](crate::job) module does: on several workers, checkpointed, and from its last
+//! which runs the job as the [`job`](headpond_runtime::job) module does: on several workers, checkpointed, and from its last
 //! checkpoint on when it was run before.
 //!
 //! - [`StreamExecutionEnvironment`] holds the settings and the program.
-//! - Records come from a collection, from a [`RecordSource`], or from any [`Source`](crate::source::Source) of rows.
+//! - Records come from a collection, from a [`RecordSource`], or from any [`Source`](headpond_runtime::source::Source) of rows.
 //! - [`DataStream`] is a stream of records: [`map`](DataStream::map), [`filter`](DataStream::filter),
 //!   [`flat_map`](DataStream::flat_map), [`union`](DataStream::union), [`key_by`](DataStream::key_by),
 //!   [`sink_to`](DataStream::sink_to).
@@ -28,10 +28,10 @@
 //!
 //! ```
 //! use headpond_runtime::Result;
-//! use headpond_runtime::stream::{
+//! use headpond::stream::{
 //!     Collector, CollectSink, Context, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment,
 //! };
-//! use headpond_runtime::stream::state::{ValueState, ValueStateDescriptor};
+//! use headpond::stream::state::{ValueState, ValueStateDescriptor};
 //! use headpond_state::codec::FixedWidth;
 //! use headpond_state_memory::HashMapStateBackend;
 //! use std::time::Duration;

@@ -1,9 +1,9 @@
 //! Sinks for records.
 
 use super::data_stream::ReadRecords;
-use crate::batch::ChangeBatch;
-use crate::key::Keys;
-use crate::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::batch::ChangeBatch;
+use headpond_runtime::key::Keys;
+use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_state::{CheckpointId, Result};
 use serde_json::Value;
 use std::any::type_name;

@@ -6,7 +6,7 @@ use std::time::Duration;
 /// The expiry of a state, for [`enable_time_to_live`](super::ValueStateDescriptor::enable_time_to_live).
 ///
 /// ```
-/// use headpond_runtime::stream::state::{StateTtlConfig, StateVisibility, TimeDomain, UpdateType};
+/// use headpond::stream::state::{StateTtlConfig, StateVisibility, TimeDomain, UpdateType};
 /// use std::time::Duration;
 ///
 /// let ttl = StateTtlConfig::new_builder(Duration::from_secs(7 * 24 * 3600))

@@ -1,8 +1,8 @@
 //! A source of records for tests of the stream API, and environments in which it is read.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 
+use headpond::stream::*;
 use headpond_runtime::source::{ReaderContext, SourceSplit};
-use headpond_runtime::stream::*;
 use headpond_runtime::{Ending, Error, JobOptions, Result};
 use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend};
 use headpond_state_memory::HashMapStateBackend;

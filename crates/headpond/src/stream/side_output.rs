@@ -2,18 +2,17 @@
 
 use super::record::Record;
 use super::stamp::{Stamp, StampedRecords, stamped_schema};
-use crate::batch::ChangeBatch;
-use crate::output::{MAIN_PORT, Output};
-use crate::shared::lock;
+use headpond_runtime::batch::ChangeBatch;
+use headpond_runtime::output::{MAIN_PORT, Output};
 use headpond_state::{Error, Result};
+use parking_lot::Mutex;
 use std::any::{TypeId, type_name};
 use std::marker::PhantomData;
-use std::sync::Mutex;
 
 /// Names a side output and the type of its records.
 ///
 /// ```
-/// use headpond_runtime::stream::OutputTag;
+/// use headpond::stream::OutputTag;
 ///
 /// const LATE: OutputTag<(u64, i64)> = OutputTag::new("late");
 /// ```
@@ -47,7 +46,7 @@ struct SideTag {
 impl SideTags {
     /// The port of a tag that is to be read.
     pub(super) fn port<T: Record>(&self, tag: &OutputTag<T>) -> Result<usize> {
-        let mut tags = lock(&self.0);
+        let mut tags = self.0.lock();
         let index = match tags.iter().position(|known| known.id == tag.id) {
             Some(index) => index,
             None => {
@@ -60,7 +59,7 @@ impl SideTags {
     }
 
     pub(super) fn open(&self) -> SideOutputs {
-        let outputs = lock(&self.0).iter().map(|tag| (*tag, StampedRecords::default())).collect();
+        let outputs = self.0.lock().iter().map(|tag| (*tag, StampedRecords::default())).collect();
         SideOutputs { outputs, failure: None }
     }
 }

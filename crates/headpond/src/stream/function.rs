@@ -8,8 +8,8 @@ use super::state::{
     ReducingState, ReducingStateDescriptor, ValueState, ValueStateDescriptor,
 };
 use super::timers::{FunctionTimers, TimerService};
-use crate::batch::ChangeBatch;
-use crate::output::Output;
+use headpond_runtime::batch::ChangeBatch;
+use headpond_runtime::output::Output;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
 use headpond_state::ttl::TimeDomain;
 use headpond_state::typed::{AggregateFunction, KeyContext};

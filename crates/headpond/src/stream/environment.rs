@@ -5,23 +5,24 @@ use super::data_stream::DataStream;
 use super::record::{Record, read_all};
 use super::source::{RecordSource, SourceAdapter};
 use super::stamp::{Stamp, Stamps};
-use crate::checkpointing::Checkpointing;
-use crate::graph::{JobGraph, Node, NodeId, NodeKind, SourceNode};
-use crate::job::{Ending, Job, JobOptions, Restore};
-use crate::metrics::JobMetrics;
-use crate::shared::{JobControl, lock};
-use crate::source::{ROW_WATERMARK_COLUMN, Source, WatermarkFactory};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
 use headpond_checkpoint::{LocalStores, Location, Stores};
+use headpond_runtime::JobControl;
+use headpond_runtime::checkpointing::Checkpointing;
+use headpond_runtime::graph::{JobGraph, Node, NodeId, NodeKind, SourceNode};
+use headpond_runtime::job::{Ending, Job, JobOptions, Restore};
+use headpond_runtime::metrics::JobMetrics;
+use headpond_runtime::source::{ROW_WATERMARK_COLUMN, Source, WatermarkFactory};
 use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, Result, StateBackend};
+use parking_lot::Mutex;
 use std::any::type_name;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where a program begins: it makes streams from sources and, when all is described, executes the job.
@@ -35,7 +36,7 @@ pub struct StreamExecutionEnvironment {
 
 #[derive(Debug)]
 struct Program {
-    nodes: Vec<Node>,
+    graph: JobGraph,
     /// How many steps there are of each kind.
     steps: BTreeMap<&'static str, usize>,
     /// The first thing that went wrong while the program was described; it is what executing it gives.
@@ -93,12 +94,12 @@ impl StreamExecutionEnvironment {
             local_dir: None,
             configure: Vec::new(),
         };
-        let program = Program { nodes: Vec::new(), steps: BTreeMap::new(), failure: None, settings };
+        let program = Program { graph: JobGraph::new(), steps: BTreeMap::new(), failure: None, settings };
         StreamExecutionEnvironment { program: Arc::new(Mutex::new(program)), control: JobControl::new() }
     }
 
     fn set(&self, set: impl FnOnce(&mut Settings)) -> &Self {
-        set(&mut lock(&self.program).settings);
+        set(&mut self.program.lock().settings);
         self
     }
 
@@ -210,7 +211,7 @@ impl StreamExecutionEnvironment {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the program or a setting is wrong, otherwise as
     /// [`Job::prepare`] and [`Job::run`].
     pub fn execute(&self, job_name: &str) -> Result<JobExecutionResult> {
-        let (graph, options) = lock(&self.program).job(job_name)?;
+        let (graph, options) = self.program.lock().job(job_name)?;
         let job = Job::prepare(graph, options)?;
         let restored_from = job.restoration().map(|restored| restored.manifest.checkpoint);
         let metrics = Arc::new(JobMetrics::default());
@@ -220,18 +221,17 @@ impl StreamExecutionEnvironment {
 
     /// Adds a step. Its id is its kind and its ordinal among the steps of that kind; `what` describes it to people.
     pub(super) fn add(&self, step: &'static str, what: &str, schema: SchemaRef, kind: NodeKind) -> NodeId {
-        let Program { nodes, steps, .. } = &mut *lock(&self.program);
+        let Program { graph, steps, .. } = &mut *self.program.lock();
         let ordinal = steps.entry(step).or_default();
         let id = OperatorId::new(format!("stream/{step}/{ordinal}"));
         *ordinal += 1;
-        nodes.push(Node { id, description: what.to_owned(), schema, kind });
-        NodeId(nodes.len() - 1)
+        graph.add(Node { id, description: what.to_owned(), schema, kind })
     }
 
     /// Gives a source its watermarks, and its rows the watermark before each.
     pub(super) fn assign_watermarks(&self, node: NodeId, watermarks: WatermarkFactory) {
-        let program = &mut *lock(&self.program);
-        let node = &mut program.nodes[node.0];
+        let program = &mut *self.program.lock();
+        let node = program.graph.node_mut(node);
         let error = match &mut node.kind {
             NodeKind::Source(source) if source.watermarks.is_none() => {
                 let before = Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false);
@@ -250,23 +250,23 @@ impl StreamExecutionEnvironment {
 
     /// The columns of a step's rows.
     pub(super) fn schema_of(&self, node: NodeId) -> SchemaRef {
-        lock(&self.program).nodes[node.0].schema.clone()
+        self.program.lock().graph.node(node).schema.clone()
     }
 
     /// Gives a step an id of the program's choice.
     pub(super) fn rename(&self, node: NodeId, uid: &str) {
         let id = OperatorId::new(uid);
-        let mut program = lock(&self.program);
-        if program.nodes.iter().enumerate().any(|(index, other)| index != node.0 && other.id == id) {
+        let mut program = self.program.lock();
+        if program.graph.nodes().any(|(other, of)| other != node && of.id == id) {
             let error = Error::invalid("two steps of the program have the same uid").with(Context::Operator, uid);
             program.failure.get_or_insert(error);
         }
-        program.nodes[node.0].id = id;
+        program.graph.node_mut(node).id = id;
     }
 
     /// Remembers what is wrong with the program, for whoever executes it.
     pub(super) fn fail(&self, error: Error) {
-        lock(&self.program).failure.get_or_insert(error);
+        self.program.lock().failure.get_or_insert(error);
     }
 }
 
@@ -276,14 +276,10 @@ impl Program {
             self.failure = Some(Error::invalid("the program is wrong, as its first execution said"));
             return Err(error);
         }
-        if !self.nodes.iter().any(|node| matches!(node.kind, NodeKind::Sink { .. })) {
+        if !self.graph.nodes().any(|(_, node)| matches!(node.kind, NodeKind::Sink { .. })) {
             return Err(Error::invalid("the program has no sink").hint("end a stream with `sink_to` or `for_each`"));
         }
-        let mut graph = JobGraph::new();
-        for node in &self.nodes {
-            graph.add(node.clone());
-        }
-        Ok((graph, self.settings.options(name)?))
+        Ok((self.graph.clone(), self.settings.options(name)?))
     }
 }
 

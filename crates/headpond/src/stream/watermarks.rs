@@ -1,8 +1,8 @@
 //! Event time of a stream: which timestamp a record has, and what it says about those to come.
 
 use super::data_stream::ReadRecords;
-use crate::source;
 use arrow_array::{Int64Array, RecordBatch};
+use headpond_runtime::source;
 use headpond_state::Result;
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use std::time::Duration;
 /// fire.
 ///
 /// ```
-/// use headpond_runtime::stream::WatermarkStrategy;
+/// use headpond::stream::WatermarkStrategy;
 /// use std::time::Duration;
 ///
 /// struct Click { user: u64, time_ms: i64 }

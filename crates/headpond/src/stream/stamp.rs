@@ -1,12 +1,12 @@
 //! What travels with a record: its timestamp, and the watermark of its split before it.
 
 use super::record::RecordColumn;
-use crate::source::ROW_WATERMARK_COLUMN;
 use arrow_array::builder::Int64Builder;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
 use arrow_schema::{DataType, Field, SchemaRef};
+use headpond_runtime::source::ROW_WATERMARK_COLUMN;
 use headpond_state::Result;
 use serde::Serialize;
 use std::sync::Arc;

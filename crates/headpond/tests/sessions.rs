@@ -1,16 +1,16 @@
 //! Sessions of clicks with event-time timers: late clicks, failures and rescaling included, against sorting all clicks.
 
-mod stream_support;
+mod support;
 
-use headpond_runtime::stream::state::*;
-use headpond_runtime::stream::*;
+use headpond::stream::state::*;
+use headpond::stream::*;
 use headpond_runtime::{Ending, Result};
 use headpond_state::codec::SerdeCodec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use stream_support::*;
+use support::*;
 
 /// A user's click at a time.
 type Click = (i64, i64);

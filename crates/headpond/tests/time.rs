@@ -1,16 +1,16 @@
 //! Time in the stream API: timestamps and watermarks, timers by processing time, expiry by event time, unions, side outputs.
 
-mod stream_support;
+mod support;
 
-use headpond_runtime::stream::state::*;
-use headpond_runtime::stream::*;
+use headpond::stream::state::*;
+use headpond::stream::*;
 use headpond_runtime::{Ending, Error, ErrorKind, Result};
 use headpond_state::Context as Place;
 use headpond_state::codec::FixedWidth;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use stream_support::*;
+use support::*;
 
 /// What a function saw: key, time, what, number.
 type Seen = (i64, i64, String, i64);

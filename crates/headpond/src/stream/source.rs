@@ -1,8 +1,8 @@
 //! Sources of records.
 
 use super::record::{Record, RecordColumn, schema};
-use crate::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use arrow_schema::SchemaRef;
+use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_state::Result;
 use serde_json::Value;
 use std::any::type_name;

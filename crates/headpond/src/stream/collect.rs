@@ -1,12 +1,12 @@
 //! A sink that keeps records in memory.
 
 use super::sink::{RecordSink, RecordWriter};
-use crate::shared::lock;
-use crate::sink::{Committable, SinkJob};
+use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_state::{CheckpointId, Context, Error, Result};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Keeps records in memory, exactly once: those of a checkpoint can be seen once it is complete. For tests, and for
 /// results that are small.
@@ -39,7 +39,7 @@ impl<T> CollectSink<T> {
     where
         T: Clone,
     {
-        lock(&self.collected).published.values().flatten().cloned().collect()
+        self.collected.lock().published.values().flatten().cloned().collect()
     }
 }
 
@@ -65,7 +65,7 @@ impl<T: Send + 'static> RecordSink<T> for CollectSink<T> {
     }
 
     fn rewind(&self, _: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
-        let mut collected = lock(&self.collected);
+        let mut collected = self.collected.lock();
         let stays = |of: CheckpointId| checkpoint.is_some_and(|checkpoint| of <= checkpoint);
         collected.staged.retain(|(of, _), _| stays(*of));
         collected.published.retain(|(of, _), _| stays(*of));
@@ -77,7 +77,7 @@ impl<T: Send + 'static> RecordSink<T> for CollectSink<T> {
     }
 
     fn commit(&self, _: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
-        let mut collected = lock(&self.collected);
+        let mut collected = self.collected.lock();
         for committable in committables {
             let of = (committable.checkpoint, committable.subtask);
             if let Some(records) = collected.staged.remove(&of) {
@@ -110,7 +110,7 @@ impl<T: Send> RecordWriter<T> for CollectWriter<T> {
         }
         let count = self.records.len();
         let records = std::mem::take(&mut self.records);
-        lock(&self.sink.collected).staged.insert((checkpoint, self.subtask), records);
+        self.sink.collected.lock().staged.insert((checkpoint, self.subtask), records);
         Ok(Some(count.into()))
     }
 }
