@@ -1,6 +1,6 @@
 //! When checkpoints are made, where they are kept, and how many.
 
-use super::options;
+use super::section::options;
 use crate::{Alias, ConfigOption, Location};
 use std::time::Duration;
 

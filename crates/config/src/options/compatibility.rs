@@ -1,6 +1,6 @@
 //! Lines that people have in their files and that need no change: they ask for what happens anyway.
 
-use super::options;
+use super::section::options;
 use crate::value::choices;
 use crate::{Alias, Choice, ConfigOption, Support};
 

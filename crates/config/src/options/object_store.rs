@@ -1,6 +1,6 @@
 //! How object stores are reached.
 
-use super::options;
+use super::section::options;
 use crate::{Alias, ConfigOption, MemorySize};
 use std::path::PathBuf;
 use std::time::Duration;

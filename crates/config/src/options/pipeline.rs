@@ -1,6 +1,6 @@
 //! The job as a whole.
 
-use super::options;
+use super::section::options;
 use crate::value::choices;
 use crate::{Alias, Choice, ConfigOption, Location, OptionValue, Support, Value, ValueType};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! RocksDB by Flink's names.
 
-use super::options;
+use super::section::options;
 use crate::value::choices;
 use crate::{Alias, Choice, ConfigOption, MemorySize, Support};
 use std::path::PathBuf;

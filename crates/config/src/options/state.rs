@@ -1,6 +1,6 @@
 //! Which backend holds the state, and in which form.
 
-use super::options;
+use super::section::options;
 use crate::value::choices;
 use crate::{Alias, Choice, ConfigOption, MemorySize};
 

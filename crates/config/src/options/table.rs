@@ -1,6 +1,6 @@
 //! How SQL behaves.
 
-use super::options;
+use super::section::options;
 use crate::ConfigOption;
 use std::time::Duration;
 
