@@ -148,7 +148,25 @@ pub struct KeyedInput {
     pub key: Vec<usize>,
 }
 
+impl Node {
+    /// What a manifest calls the node's kind.
+    pub(crate) fn kind_in_manifest(&self) -> String {
+        let mut parts = self.id.as_str().rsplit('/');
+        let last = parts.next().unwrap_or_default();
+        match parts.next() {
+            // `<sink table>/<operator kind>/<ordinal>`
+            Some(kind) if last.chars().all(|digit| digit.is_ascii_digit()) => kind.to_owned(),
+            _ => last.to_owned(),
+        }
+    }
+}
+
 impl NodeKind {
+    /// Whether a node of this kind has a part in checkpoints.
+    pub(crate) fn is_participant(&self) -> bool {
+        matches!(self, NodeKind::Source(_) | NodeKind::Keyed { .. } | NodeKind::Sink { .. })
+    }
+
     /// The nodes this one reads from.
     pub fn inputs(&self) -> Vec<NodeId> {
         match self {

@@ -1,6 +1,6 @@
 //! What people look at while a job runs, and what its summary says.
 
-use crate::shared::lock;
+use crate::lock::lock;
 use headpond_checkpoint::decisions::references::Retained;
 use headpond_state::{CheckpointId, Error, OperatorId, StateUsage};
 use std::collections::BTreeMap;

@@ -86,7 +86,7 @@ pub trait WatermarkStrategy: Debug + Send {
     fn watermarks(&mut self, rows: &RecordBatch) -> Result<Int64Array>;
 
     /// How long the source may have nothing to read on a worker before event time goes on without it, until it has rows
-    /// again. `None`: as the [job](crate::job::JobOptions::source_idle_timeout) says.
+    /// again. `None`: as the [job](crate::options::JobOptions::source_idle_timeout) says.
     fn idle_timeout(&self) -> Option<Duration> {
         None
     }

@@ -1,6 +1,6 @@
 //! What a job's parts make of a checkpoint.
 
-use super::state::StateRestore;
+use crate::process::restore::StateRestore;
 use headpond_state::{CheckpointId, Context, Error, Result};
 use std::collections::BTreeMap;
 

@@ -8,13 +8,13 @@ use super::ticks::{Tick, Ticks};
 use crate::batch::{ChangeBatch, arrow_error};
 use crate::control::{Control, Cut, Report, ReportBody};
 use crate::graph::NodeId;
-use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
-use crate::message::{Message, Messages};
 use crate::metrics::OperatorFigures;
 use crate::operator::{Counters, KeyedOperator, OperatorContext, Progress};
 use crate::output::{MAIN_PORT, Output};
-use crate::uploads::{Outcomes, Upload};
+use crate::process::in_flight::InFlight;
+use crate::process::message::{Message, Messages};
+use crate::process::uploads::{Outcomes, Upload};
 use arrow_array::UInt8Array;
 use headpond_checkpoint::manifest::SubtaskState;
 use headpond_state::{

@@ -5,14 +5,13 @@
 
 use super::Plan;
 use super::task::Addressed;
-use crate::checkpointing::{Committer, Outcome};
 use crate::control::{Control, Cut, Report, failure};
-use crate::coordinator::{Coordinator, Pace, Step};
 use crate::graph::{NodeId, NodeKind};
-use crate::job::is_participant;
-use crate::message::Messages;
-use crate::shared::CheckpointRequest;
-use crate::uploads::Outcomes;
+use crate::leader::commit::{Committer, Outcome};
+use crate::leader::coordinator::{Coordinator, Pace, Step};
+use crate::leader::job_control::CheckpointRequest;
+use crate::process::message::Messages;
+use crate::process::uploads::Outcomes;
 use headpond_state::{Error, ErrorKind, Result};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -122,7 +121,7 @@ impl Decider {
         let peers = options.parallelism;
         let nodes = || plan.graph.nodes().map(|(NodeId(index), node)| (index, &node.kind));
         let on_all = |index: usize| (0..peers).map(move |worker| (index, worker));
-        let participants = nodes().filter(|(_, kind)| is_participant(kind)).flat_map(|(index, _)| on_all(index));
+        let participants = nodes().filter(|(_, kind)| kind.is_participant()).flat_map(|(index, _)| on_all(index));
         let sources =
             nodes().filter(|(_, kind)| matches!(kind, NodeKind::Source(_))).flat_map(|(index, _)| on_all(index));
         let checkpointing = options.checkpointing.as_ref();

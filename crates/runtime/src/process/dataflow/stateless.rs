@@ -2,9 +2,9 @@
 
 use super::event_time::{Sender, Together};
 use crate::key::{KeyEncoder, KeyedBatch};
-use crate::message::{Message, Messages};
 use crate::operator::BatchFunctionFactory;
-use crate::shared::Shared;
+use crate::process::message::{Message, Messages};
+use crate::process::shared::Shared;
 use headpond_state::{Context, Error, Result};
 use std::sync::Arc;
 use timely::dataflow::channels::pact::Pipeline;

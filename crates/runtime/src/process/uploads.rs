@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use timely::scheduling::activate::SyncActivator;
 
-use crate::shared::lock;
+use crate::lock::lock;
 
 type Work = Box<dyn FnOnce() + Send>;
 

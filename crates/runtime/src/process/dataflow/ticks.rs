@@ -1,7 +1,7 @@
 //! The ticks an operator has heard of and not yet finished, oldest first.
 
 use crate::control::Control;
-use crate::message::{Message, Watermark};
+use crate::process::message::{Message, Watermark};
 use headpond_state::{Error, Result};
 use std::collections::{BTreeMap, VecDeque};
 use timely::dataflow::operators::{Capability, InputCapability};

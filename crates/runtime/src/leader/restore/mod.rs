@@ -7,15 +7,14 @@
 
 mod assess;
 mod declared;
-pub(crate) mod state;
 mod verdict;
 
 pub(crate) use assess::assess;
 pub use verdict::{Assessment, Part, PartKind, Verdict};
 
-use crate::dataflow::Splits;
-use crate::graph::{JobGraph, Node, NodeKind};
-use crate::job::{JobOptions, Restore};
+use crate::graph::{JobGraph, NodeKind};
+use crate::options::{JobOptions, Restore};
+use crate::process::dataflow::Splits;
 use crate::sink::{Committable, SinkJob};
 use crate::source::SourceSplit;
 use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
@@ -157,15 +156,4 @@ fn committables_of(sink: &SinkState) -> Result<Vec<Committable>> {
     parsed.collect::<Result<_, _>>().map_err(|error| {
         Error::corrupt("a committable is not readable").with(Context::Operator, &sink.operator).because(error)
     })
-}
-
-/// The kind and description of a node in a manifest.
-pub(crate) fn kind_of(node: &Node) -> String {
-    let mut parts = node.id.as_str().rsplit('/');
-    let last = parts.next().unwrap_or_default();
-    match parts.next() {
-        // `<sink table>/<operator kind>/<ordinal>`
-        Some(kind) if last.chars().all(|digit| digit.is_ascii_digit()) => kind.to_owned(),
-        _ => last.to_owned(),
-    }
 }

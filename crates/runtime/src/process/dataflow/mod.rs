@@ -18,17 +18,17 @@ pub(crate) use sink::SinkPart;
 
 use crate::control::Report;
 use crate::graph::{JobGraph, NodeId, NodeKind};
-use crate::in_flight::Exchanges;
-use crate::job::JobOptions;
 use crate::key::KeyEncoder;
-use crate::message::Messages;
+use crate::leader::restore::{Assessment, Restoration};
 use crate::operator::{Counters, KeyedOperatorFactory, OperatorSetup};
-use crate::restore::state::StateRestore;
-use crate::restore::{self, Assessment, Restoration};
-use crate::shared::Shared;
+use crate::options::JobOptions;
+use crate::process::in_flight::Exchanges;
+use crate::process::message::Messages;
+use crate::process::restore::{self, StateRestore};
+use crate::process::shared::Shared;
+use crate::process::uploads::{IoThreads, Outcomes};
 use crate::sink::{Sink, SinkJob, SinkSetup};
 use crate::source::SourceSplit;
-use crate::uploads::{IoThreads, Outcomes};
 use headpond_checkpoint::manifest::{OperatorState, SplitState, SubtaskState};
 use headpond_state::{Context, Error, KeyedBackendParams, OperatorClock, RestoredState, Result};
 use keyed::{KeyedTask, Opened, TaskDetails, TaskState};
@@ -237,7 +237,7 @@ fn open_state(plan: &Plan, node: usize, worker: usize, activator: SyncActivator)
             let mine = handles.filter(|handle| !handle.key_groups.intersection(params.key_groups).is_empty());
             let mine = mine.map(|handle| RestoredState { handle, source: restoration.source.as_ref() });
             let mine: Vec<RestoredState<'_>> = mine.collect();
-            restore::state::open(options.backend.as_ref(), params, &mine, restore)?
+            restore::open(options.backend.as_ref(), params, &mine, restore)?
         }
         _ => options.backend.open_keyed(params, &[])?,
     };

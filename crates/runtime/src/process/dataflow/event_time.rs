@@ -1,6 +1,6 @@
 //! Event time from the watermarks of all senders.
 
-use crate::message::Watermark;
+use crate::process::message::Watermark;
 
 /// What one sender has said about event time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 //! one each, and a watermark, which everyone downstream must get, is sent as one message per worker.
 
 use crate::batch::{ChangeBatch, arrow_error};
-use crate::in_flight::InFlight;
 use crate::key::{KeyedBatch, Keys};
+use crate::process::in_flight::InFlight;
 use arrow_array::{RecordBatch, UInt8Array, UInt32Array};
 use headpond_state::{Error, MaxParallelism, Result};
 use std::cell::OnceCell;

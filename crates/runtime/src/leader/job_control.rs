@@ -1,60 +1,14 @@
-//! What the threads of one process share: the first failure, the wish to stop, and what people look at.
+//! A running job in the hands of other threads: the request to stop, requests for checkpoints.
 
-use crate::coordinator::Wish;
-use crate::metrics::JobMetrics;
+use super::coordinator::Wish;
+use crate::lock::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use headpond_checkpoint::storage::{CheckpointStorage, Hold};
 use headpond_state::{CheckpointId, Error, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use timely::scheduling::activate::SyncActivator;
-
-/// Shared by the workers, readers and I/O threads of one process.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    failure: Mutex<Option<Error>>,
-    failed: AtomicBool,
-    finished: AtomicBool,
-    pub(crate) control: JobControl,
-    pub(crate) metrics: Arc<JobMetrics>,
-}
-
-impl Shared {
-    pub(crate) fn new(control: JobControl, metrics: Arc<JobMetrics>) -> Self {
-        Shared {
-            failure: Mutex::new(None),
-            failed: AtomicBool::new(false),
-            finished: AtomicBool::new(false),
-            control,
-            metrics,
-        }
-    }
-
-    /// Records the first failure and makes every worker leave its loop.
-    pub(crate) fn fail(&self, error: Error) {
-        tracing::debug!(?error, "the job fails");
-        lock(&self.failure).get_or_insert(error);
-        self.failed.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failed.load(Ordering::Acquire)
-    }
-
-    /// All input was read and all output published.
-    pub(crate) fn finish(&self) {
-        self.finished.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn has_finished(&self) -> bool {
-        self.finished.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn take_failure(&self) -> Option<Error> {
-        lock(&self.failure).take()
-    }
-}
 
 /// A handle by which other threads (a signal's, a progress display's) reach a running job.
 #[derive(Debug, Clone, Default)]
@@ -178,9 +132,4 @@ impl CheckpointRequest {
         let failed = Error::new(error.kind(), "the checkpoint failed").because(error.to_string());
         let _ = self.sender.send(Err(failed));
     }
-}
-
-/// The guard of a mutex whose data stay valid when a thread panicked while it held it.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

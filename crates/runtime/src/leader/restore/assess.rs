@@ -1,11 +1,11 @@
 //! Whether a job can go on from a checkpoint, part by part.
 
 use super::declared::declared_states;
-use super::state::{MigratedStates, StateRestore};
 use super::verdict::{Assessment, Part, PartKind, Verdict};
 use super::{Restoration, committables_of};
 use crate::graph::{JobGraph, Node, NodeId, NodeKind};
-use crate::job::JobOptions;
+use crate::options::JobOptions;
+use crate::process::restore::{MigratedStates, StateRestore};
 use crate::sink::{Sink, SinkJob};
 use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SourceState};

@@ -3,8 +3,8 @@
 use super::Plan;
 use super::ticks::{Tick, Ticks};
 use crate::control::{Control, Report};
-use crate::in_flight::InFlight;
-use crate::message::{Messages, by_key_group};
+use crate::process::in_flight::InFlight;
+use crate::process::message::{Messages, by_key_group};
 use headpond_state::Result;
 use std::time::Duration;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};

@@ -1,0 +1,220 @@
+//! The commit of a checkpoint: begun at a cut, assembled from the parts of all participants, committed on an I/O thread.
+
+use crate::checkpointing::{AFTER_SINK_COMMIT, BEFORE_SINK_COMMIT, DURING_SINK_COMMIT};
+use crate::control::{Cut, parse_part};
+use crate::graph::{NodeId, NodeKind};
+use crate::lock::lock;
+use crate::metrics::CompletedCheckpoint;
+use crate::process::dataflow::{KeyedPart, Plan, SinkPart};
+use crate::process::uploads::Inlet;
+use crate::sink::Committable;
+use headpond_checkpoint::manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState};
+use headpond_checkpoint::storage::PendingCheckpoint;
+use headpond_state::{CheckpointId, Context, Error, Result};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+/// All parts of a checkpoint by (node, worker), as JSON.
+pub(crate) type Parts = BTreeMap<(usize, usize), String>;
+
+/// How a commit ended.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// The checkpoint is durable (if it was to be) and its output published.
+    Committed(CheckpointId),
+    /// The checkpoint does not exist; the job may go on if the failure is tolerable.
+    Failed(Error),
+    /// The checkpoint exists but its output could not be published: only a restart can repeat that.
+    Unpublished(Error),
+}
+
+/// Worker 0's hand on the checkpoint storage.
+#[derive(Debug)]
+pub(crate) struct Committer {
+    plan: Arc<Plan>,
+    pending: Option<PendingCheckpoint>,
+    base: Arc<Mutex<Option<Manifest>>>,
+}
+
+impl Committer {
+    pub(crate) fn new(plan: Arc<Plan>) -> Self {
+        let base = plan.restored.as_ref().map(|restored| restored.manifest.clone());
+        Committer { plan, pending: None, base: Arc::new(Mutex::new(base)) }
+    }
+
+    /// Opens the way for the snapshots of a cut.
+    pub(crate) fn begin(&mut self, cut: Cut) -> Result<()> {
+        let Some(checkpointing) = self.plan.options.checkpointing.as_ref().filter(|_| cut.persist) else {
+            return Ok(());
+        };
+        let id = CheckpointId(cut.checkpoint);
+        let base = lock(&self.base).clone();
+        let pending =
+            checkpointing.storage.begin(id, &self.plan.sink_job.attempt, base.as_ref(), checkpointing.incremental)?;
+        self.plan.io.open_checkpoint(id, pending.sink());
+        self.pending = Some(pending);
+        Ok(())
+    }
+
+    /// Gives the pending checkpoint up.
+    pub(crate) fn abort(&mut self, cut: Cut) {
+        self.plan.io.close_checkpoint(CheckpointId(cut.checkpoint));
+        if let (Some(pending), Some(checkpointing)) = (self.pending.take(), &self.plan.options.checkpointing) {
+            pending.cancel();
+            let storage = checkpointing.storage.clone();
+            self.plan.io.run(move || storage.abort(pending));
+        }
+    }
+
+    /// Commits the pending checkpoint on an I/O thread.
+    pub(crate) fn commit(&mut self, cut: Cut, begun: Instant, parts: Parts, inlet: Inlet<Outcome>) {
+        let plan = self.plan.clone();
+        let pending = self.pending.take();
+        let base = self.base.clone();
+        plan.clone().io.run(move || {
+            let outcome = commit(&plan, pending, &base, cut, begun, &parts);
+            plan.io.close_checkpoint(CheckpointId(cut.checkpoint));
+            inlet.send(outcome);
+        });
+    }
+}
+
+fn commit(
+    plan: &Plan,
+    pending: Option<PendingCheckpoint>,
+    base: &Mutex<Option<Manifest>>,
+    cut: Cut,
+    begun: Instant,
+    parts: &Parts,
+) -> Outcome {
+    let id = CheckpointId(cut.checkpoint);
+    let manifest = match assemble(plan, cut, begun, parts) {
+        Ok(manifest) => manifest,
+        Err(error) => return Outcome::Failed(error),
+    };
+    let sinks = manifest.sinks.clone();
+    if let (Some(pending), Some(checkpointing)) = (pending, &plan.options.checkpointing) {
+        match checkpointing.storage.commit(pending, manifest) {
+            Ok(manifest) => {
+                plan.shared.metrics.checkpoint_completed(completed(id, begun, &manifest));
+                *lock(base) = Some(manifest);
+            }
+            Err(error) => return Outcome::Failed(error),
+        }
+    }
+    if let Err(error) = publish(plan, id, &sinks) {
+        return Outcome::Unpublished(error);
+    }
+    if let Some(checkpointing) = &plan.options.checkpointing {
+        if let Err(error) = checkpointing.storage.collect(checkpointing.retained) {
+            // The job can go on: the next collection tries again.
+            tracing::warn!(%error, "old checkpoints could not be deleted");
+        }
+        plan.shared.metrics.checkpoints_retained(checkpointing.storage.retained());
+        tracing::info!(checkpoint = id.0, last = ?plan.shared.metrics.checkpoints().last, "a checkpoint is complete");
+    }
+    Outcome::Committed(id)
+}
+
+fn completed(id: CheckpointId, begun: Instant, manifest: &Manifest) -> CompletedCheckpoint {
+    let stats = &manifest.stats;
+    CompletedCheckpoint {
+        id,
+        at: Instant::now(),
+        duration: begun.elapsed(),
+        uploaded_bytes: stats.uploaded_bytes,
+        reused_bytes: stats.reused_bytes,
+        state_bytes: manifest.state_bytes(),
+        requests: stats.requests,
+        sync: Duration::from_millis(stats.sync_ms),
+    }
+}
+
+fn publish(plan: &Plan, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
+    let failpoints = plan.options.checkpointing.as_ref().map(|checkpointing| &checkpointing.failpoints);
+    let reach = |name| {
+        if let Some(failpoints) = failpoints {
+            failpoints.reach(name);
+        }
+    };
+    reach(BEFORE_SINK_COMMIT);
+    for (published, state) in sinks.iter().enumerate() {
+        if published > 0 {
+            reach(DURING_SINK_COMMIT);
+        }
+        let node = plan.graph.nodes().find(|(_, node)| node.id == state.operator);
+        let Some((_, NodeKind::Sink { sink, .. })) = node.map(|(id, node)| (id, &node.kind)) else { continue };
+        let committables = state.committables.iter().map(|value| serde_json::from_value(value.clone()));
+        let committables: Vec<Committable> = committables
+            .collect::<Result<_, _>>()
+            .map_err(|error| Error::internal("a committable is not readable").because(error))?;
+        sink.commit(&plan.sink_job, id, &committables)
+            .map_err(|error| error.with(Context::Operator, &state.operator).with(Context::Checkpoint, id))?;
+    }
+    reach(AFTER_SINK_COMMIT);
+    Ok(())
+}
+
+/// The manifest of a checkpoint whose parts are all there.
+fn assemble(plan: &Plan, cut: Cut, begun: Instant, parts: &Parts) -> Result<Manifest> {
+    let options = &plan.options;
+    let mut manifest = Manifest::new(
+        options.name.clone(),
+        plan.sink_job.attempt.clone(),
+        CheckpointId(cut.checkpoint),
+        options.parallelism,
+        options.max_parallelism,
+    );
+    manifest.finished = cut.end_of_input;
+    let mut sync_us = 0;
+    for (NodeId(index), node) in plan.graph.nodes() {
+        let of_node = || (0..options.parallelism).filter_map(|worker| parts.get(&(index, worker)));
+        let mut keyed = Vec::new();
+        match &node.kind {
+            NodeKind::Source(_) => {
+                let by_worker: Vec<Vec<SplitState>> = of_node().map(|json| parse_part(json)).collect::<Result<_>>()?;
+                manifest.sources.push(SourceState { operator: node.id.clone(), splits: interleave(by_worker) });
+            }
+            NodeKind::Keyed { .. } if cut.persist => {
+                keyed = of_node().map(|json| parse_part(json)).collect::<Result<_>>()?;
+            }
+            NodeKind::Sink { sink, .. } => {
+                let mut committables = Vec::new();
+                for json in of_node() {
+                    let part: SinkPart = parse_part(json)?;
+                    keyed.extend(part.state);
+                    for committable in part.committables {
+                        committables.push(serde_json::to_value(committable).map_err(|error| {
+                            Error::internal("a committable cannot be written as JSON").because(error)
+                        })?);
+                    }
+                }
+                let rewindable = sink.can_rewind();
+                manifest.sinks.push(SinkState { operator: node.id.clone(), committables, rewindable });
+            }
+            _ => {}
+        }
+        if !keyed.is_empty() {
+            sync_us = keyed.iter().map(|part| part.sync_us).fold(sync_us, u64::max);
+            let event_time_ms = keyed.iter().map(|part: &KeyedPart| part.event_time_ms).min();
+            manifest.operators.push(OperatorState {
+                operator: node.id.clone(),
+                kind: node.kind_in_manifest(),
+                description: node.description.clone(),
+                event_time_ms: event_time_ms.filter(|time| *time != i64::MIN),
+                subtasks: keyed.into_iter().map(|part| part.subtask).collect(),
+            });
+        }
+    }
+    manifest.stats.sync_ms = sync_us.div_ceil(1000);
+    manifest.stats.async_ms = begun.elapsed().as_millis() as u64;
+    Ok(manifest)
+}
+
+/// Splits in the order in which they were dealt: split `i` was worker `i mod n`'s.
+fn interleave(by_worker: Vec<Vec<SplitState>>) -> Vec<SplitState> {
+    let longest = by_worker.iter().map(Vec::len).max().unwrap_or(0);
+    let mut by_worker: Vec<_> = by_worker.into_iter().map(Vec::into_iter).collect();
+    (0..longest).flat_map(|_| by_worker.iter_mut().filter_map(Iterator::next).collect::<Vec<_>>()).collect()
+}
