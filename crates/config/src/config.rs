@@ -6,13 +6,16 @@ use crate::flink_cluster;
 use crate::nearest::nearest;
 use crate::option::{ConfigOption, Definition, Support};
 use crate::options::{self, registry};
-use crate::secret::MASK;
+use crate::secret::{MASK, Secrets, mask, mask_urls};
 use crate::value::{OptionValue, Value};
 use crate::{ConfigError, ConfigErrorKind, Layer, Origin};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
+
+/// Bytes of the longest configuration file.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// The settings of a run.
 ///
@@ -130,7 +133,7 @@ impl Config {
         let origin = Origin::flag("-D");
         match argument.split_once('=') {
             Some((key, text)) => self.set(key.trim(), text, origin),
-            None => Err(ConfigError::invalid(format!("'{argument}' is not a setting"))
+            None => Err(ConfigError::invalid(format!("'{}' is not a setting", masked_argument(argument)))
                 .with_hint("write -D key=value")
                 .at(origin)),
         }
@@ -166,7 +169,7 @@ impl Config {
     ///
     /// If the file cannot be read or is not TOML, an option stands there twice, or a setting is wrong.
     pub fn load_file(&mut self, path: &Path) -> Result<(), ConfigError> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = read(path).map_err(|error| {
             let message = format!("cannot read the configuration file '{}': {error}", path.display());
             ConfigError::new(ConfigErrorKind::Unreadable, message)
         })?;
@@ -179,7 +182,10 @@ impl Config {
     ///
     /// As [`Config::load_file`].
     pub fn load_text(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
-        for setting in file::settings(path, text)? {
+        // A parser may quote what it does not understand.
+        let settings =
+            file::settings(path, text).map_err(|error| error.rewritten(|text_of| Secrets::of(text).hide(text_of)))?;
+        for setting in settings {
             self.set_once(&setting.key, &setting.text, setting.origin)?;
         }
         Ok(())
@@ -215,6 +221,18 @@ impl Config {
             self.set_once(key, text, origin)?;
         }
         Ok(())
+    }
+
+    /// The values that must not be shown.
+    pub fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        let entries = self.entries.iter().flat_map(|(key, layers)| layers.values().map(move |entry| (key, entry)));
+        for (key, entry) in entries {
+            if crate::is_secret(key) {
+                secrets.add(&entry.value.to_string());
+            }
+        }
+        secrets
     }
 
     /// Checks options against each other; call it when all settings are there.
@@ -323,7 +341,7 @@ impl Setting<'_> {
     pub fn shown_value(&self) -> String {
         match &self.value {
             Some(_) if self.definition.is_secret() => MASK.to_owned(),
-            Some(value) => value.to_string(),
+            Some(value) => mask_urls(&value.to_string()).into_owned(),
             None => String::new(),
         }
     }
@@ -344,6 +362,26 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.message, self.origin)
     }
+}
+
+/// An argument of `-D` that is none, as it may be shown.
+fn masked_argument(argument: &str) -> String {
+    const SET: &str = "SET ";
+    mask(&format!("{SET}{argument}")).split_off(SET.len())
+}
+
+/// A configuration file's text. What is not a file could be read for ever.
+fn read(path: &Path) -> std::io::Result<String> {
+    use std::io::{Error, ErrorKind, Read};
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut text = String::new();
+    std::fs::File::open(path)?.take(FILE_BYTES_MAX + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        return Err(Error::new(ErrorKind::InvalidData, "it is far longer than a file of settings"));
+    }
+    Ok(text)
 }
 
 /// The option that a key or an alias names, and the unit of bare numbers if the alias implies one.

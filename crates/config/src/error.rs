@@ -58,6 +58,12 @@ impl ConfigError {
         self
     }
 
+    pub(crate) fn rewritten(mut self, with: impl Fn(&str) -> String) -> Self {
+        self.0.message = with(&self.0.message);
+        self.0.hint = self.0.hint.as_deref().map(with);
+        self
+    }
+
     /// What sort of mistake this is.
     pub fn kind(&self) -> ConfigErrorKind {
         self.0.kind

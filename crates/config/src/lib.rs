@@ -51,6 +51,6 @@ pub use environment::variable_name;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use option::{Alias, ConfigOption, Definition, Support};
 pub use origin::{Layer, Origin};
-pub use secret::{MASK, is_secret};
+pub use secret::{MASK, Secrets, is_secret, mask, mask_urls};
 pub use units::MemorySize;
 pub use value::{Choice, Location, OptionValue, Value, ValueType};

@@ -237,11 +237,7 @@ impl Definition {
     }
 
     fn error(&self, kind: fn(String) -> ConfigError, text: &str, why: &str) -> ConfigError {
-        let shown = match text.trim() {
-            // A URL with credentials.
-            url if url.contains("://") && url.contains('@') && why.contains("credentials") => crate::secret::MASK,
-            text => crate::secret::shown(self.key, text),
-        };
+        let shown = crate::secret::shown(self.key, text.trim());
         kind(format!("option '{}' cannot be '{shown}': {why}", self.key))
     }
 }

@@ -330,7 +330,7 @@ fn location(text: &str) -> Result<String, Rejection> {
         return local_path(text);
     };
     let authority = rest.split('/').next().unwrap_or_default();
-    if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+    if crate::mask_urls(text) != text {
         let why = "a URL must not have credentials in it; set 's3.access-key' and 's3.secret-key'";
         return Err(Rejection::Invalid(why.to_owned()));
     }
