@@ -1,5 +1,6 @@
 //! Errors: what went wrong, where, and what the caller can do.
 
+use crate::printable::{Lines, OneLine};
 use std::fmt;
 
 /// The result of every fallible call in Headpond.
@@ -166,6 +167,21 @@ impl Error {
         self
     }
 
+    /// The error with each of its texts rewritten: the message, the places, the way out and the causes, which become one.
+    /// For who must keep something out of messages.
+    #[must_use]
+    pub fn rewritten(self, with: impl Fn(&str) -> String) -> Self {
+        let Inner { kind, message, context, hint, source } = *self.0;
+        let source = source.map(|source| {
+            let text = source.to_string();
+            let rewritten = with(&text);
+            // The cause itself stays where nothing is to be kept out: who asks for its type finds it.
+            if rewritten == text { source } else { rewritten.into() }
+        });
+        let context = context.into_iter().map(|(context, value)| (context, with(&value))).collect();
+        Error(Box::new(Inner { kind, message: with(&message), context, hint: hint.as_deref().map(&with), source }))
+    }
+
     /// What the caller should do.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
@@ -192,17 +208,19 @@ impl Error {
     }
 
     /// An error about a file or directory: the kind follows from the cause (a full disk is
-    /// [`ErrorKind::ResourceExhausted`], a missing file or a denied access [`ErrorKind::Invalid`], anything else
+    /// [`ErrorKind::ResourceExhausted`], a missing file, a denied access or something that is no file
+    /// [`ErrorKind::Invalid`], anything else
     /// [`ErrorKind::Unavailable`]).
     pub fn io(message: impl Into<String>, path: impl AsRef<std::path::Path>, cause: std::io::Error) -> Self {
         use std::io::ErrorKind as Io;
         let kind = match cause.kind() {
-            Io::StorageFull | Io::QuotaExceeded | Io::OutOfMemory => ErrorKind::ResourceExhausted,
+            Io::StorageFull | Io::QuotaExceeded | Io::FileTooLarge | Io::OutOfMemory => ErrorKind::ResourceExhausted,
             Io::NotFound
             | Io::PermissionDenied
             | Io::IsADirectory
             | Io::NotADirectory
             | Io::ReadOnlyFilesystem
+            | Io::InvalidInput
             | Io::InvalidFilename => ErrorKind::Invalid,
             Io::InvalidData | Io::UnexpectedEof => ErrorKind::Corrupt,
             _ => ErrorKind::Unavailable,
@@ -229,21 +247,22 @@ constructors! {
     corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, internal => Internal,
 }
 
+/// The message, the places and the causes; whatever they name is [printable](crate::printable).
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)?;
+        write!(f, "{}", Lines(&self.0.message))?;
         if !self.0.context.is_empty() {
             f.write_str(" (")?;
             for (i, (context, value)) in self.0.context.iter().enumerate() {
                 if i > 0 {
                     f.write_str(", ")?;
                 }
-                write!(f, "{} {value}", context.label())?;
+                write!(f, "{} {}", context.label(), OneLine(value))?;
             }
             f.write_str(")")?;
         }
         if let Some(source) = &self.0.source {
-            write!(f, ": {source}")?;
+            write!(f, ": {}", Lines(&source.to_string()))?;
         }
         Ok(())
     }
@@ -253,7 +272,7 @@ impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
         if let Some(hint) = &self.0.hint {
-            write!(f, " [{hint}]")?;
+            write!(f, " [{}]", Lines(hint))?;
         }
         Ok(())
     }

@@ -11,7 +11,7 @@
 //!
 //! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`], [`backend`], [`write_batch`],
 //! [`snapshot`], [`canonical`], [`state_reader`], [`migration`], [`clock`], [`ttl`], [`codec`], [`row`], [`sums`],
-//! [`typed`], [`names`].
+//! [`typed`], [`names`], [`printable`].
 
 pub mod backend;
 pub mod canonical;
@@ -25,6 +25,7 @@ pub mod id;
 pub mod key_group;
 pub mod migration;
 pub mod names;
+pub mod printable;
 pub mod row;
 pub mod snapshot;
 pub mod state_reader;
