@@ -81,8 +81,7 @@ impl Sink for AppendSink {
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
         for committable in self.directory.prepared(committables)? {
-            let name = FileName { subtask: committable.subtask, checkpoint: committable.checkpoint };
-            self.directory.publish(staged(&committable.data)?, name)?;
+            self.directory.publish(committable)?;
         }
         self.directory.settle(&job.attempt, Some(checkpoint))
     }
@@ -131,12 +130,4 @@ impl SinkWriter for AppendWriter {
         let staged = self.directory.prepare(file, &self.attempt, name)?;
         self.directory.committable(Some(&staged)).map(Some)
     }
-}
-
-/// The place of the staged file that a committable names.
-pub(super) fn staged(data: &Value) -> Result<&str> {
-    data.get("staged").and_then(Value::as_str).ok_or_else(|| {
-        Error::incompatible("the checkpoint holds something else than staged files for this sink")
-            .hint("the table had another connector when the checkpoint was taken; start anew with --restore none")
-    })
 }

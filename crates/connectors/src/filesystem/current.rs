@@ -5,7 +5,6 @@
 //! run writes a file in any case: with another parallelism the old files have other key groups, and only a full set of
 //! new ones replaces them.
 
-use super::append::staged;
 use super::current_lines::CurrentLines;
 use super::directory::{Directory, FileName};
 use super::row_writer::RowWriter;
@@ -104,12 +103,9 @@ impl Sink for CurrentSink {
                     None => continue,
                 },
             };
-            self.directory.unstage(staged(&older.data)?)?;
+            self.directory.unstage(older)?;
         }
-        for (&subtask, committable) in &newest {
-            let name = FileName { subtask, checkpoint: committable.checkpoint };
-            self.directory.publish(staged(&committable.data)?, name)?;
-        }
+        newest.values().try_for_each(|committable| self.directory.publish(committable))?;
         self.remove_replaced(&newest)?;
         self.directory.settle(&job.attempt, Some(checkpoint))
     }

@@ -12,27 +12,37 @@
 //! other names are nobody's business and stay. The marker also names the *claim*, the run that made the directory the
 //! INSERT's own, and so does whatever is prepared: rows of a checkpoint are not published into another directory than the
 //! one that has the rows before them.
+//!
+//! Others may write to the directory too, and a checkpoint's committables come from a file. So symbolic links below the
+//! directory are not followed, and a committable names a staged file of its own worker and checkpoint or nothing.
 
+use headpond_files::{EntryKind, RelativeName, Root, is_link};
 use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_runtime::{Error, Result};
 use headpond_state::{AttemptId, CheckpointId, Context};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use std::fs::{self, File};
+use std::collections::BTreeSet;
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const MARKER: &str = "_headpond.json";
 const STAGING: &str = ".staging";
 const COMMITTED: &str = "committed";
+/// The marker and the note of the last commit are a few hundred bytes.
+const NOTE_BYTES_MAX: u64 = 1 << 20;
 const OUT_OF_DISK: &str = "free some space and run the job again: it goes on from its last checkpoint";
 const NOT_WRITABLE: &str = "make it writable and run the job again: it goes on from its last checkpoint";
+const LINK: &str = "headpond follows no links below the directory of a sink: remove it, or choose another 'path'";
+const ALTERED: &str =
+    "the checkpoint's manifest was altered: restore another checkpoint, or start anew with --restore none";
 const NOT_THERE: &str = "was the sink's directory removed? --restore none writes the whole result anew";
 
 /// A directory that files are written to.
 #[derive(Debug, Clone)]
 pub(super) struct Directory {
-    path: PathBuf,
+    root: Root,
     /// What names of published files begin with.
     kind: &'static str,
     /// What they end with.
@@ -60,13 +70,14 @@ pub(super) struct FileName {
 /// A file being written.
 #[derive(Debug)]
 pub(super) struct StagedFile {
+    name: RelativeName,
     path: PathBuf,
     file: File,
 }
 
 impl Directory {
     pub(super) fn new(path: PathBuf, kind: &'static str, ending: &'static str) -> Self {
-        Directory { path, kind, ending }
+        Directory { root: Root::new(path), kind, ending }
     }
 
     /// Checks that files can be written here and that nobody else does.
@@ -74,20 +85,24 @@ impl Directory {
     /// # Errors
     /// [`Invalid`](headpond_runtime::ErrorKind::Invalid), naming the directory and the way out.
     pub(super) fn check(&self, job: &SinkJob, insert: &str) -> Result<()> {
-        let staging = self.path.join(STAGING);
-        let probe = staging.join(format!("probe-{}", part(&job.attempt.0)));
+        let probe = staged_name(&format!("probe-{}", part(&job.attempt.0)))?;
         let unwritable = |cause: io::Error| {
-            Error::io("the sink's directory cannot be written", &self.path, cause)
+            failed("the sink's directory cannot be written", self.root.path(), cause)
                 .with(Context::Option, "path")
                 .hint("make it writable, or choose another 'path'")
         };
-        fs::create_dir_all(&staging).map_err(unwritable)?;
-        File::create(&probe).and_then(|_| fs::remove_file(&probe)).map_err(unwritable)?;
+        self.create_staging(None).map_err(unwritable)?;
+        let probed = || {
+            gone(self.root.remove_file(&probe))?;
+            self.root.create_new(&probe)?;
+            self.root.remove_file(&probe)
+        };
+        probed().map_err(unwritable)?;
         match self.owner()? {
             Some(owner) => self.check_owner(&owner, job, insert),
             None => match self.published()?.first() {
                 Some(name) => Err(Error::invalid("the directory has files that Headpond would write and did not")
-                    .with(Context::Path, self.path.join(self.name(*name)).display())
+                    .with(Context::Path, self.root.path().join(self.name(*name)).display())
                     .hint("move them away, or choose another 'path'")),
                 None => Ok(()),
             },
@@ -114,18 +129,13 @@ impl Directory {
         let owner = Owner { version: 1, job: job.job.clone(), insert: insert.to_owned(), claim };
         let text =
             serde_json::to_string(&owner).map_err(|cause| Error::internal("the marker is not JSON").because(cause))?;
-        let staging = self.path.join(STAGING);
-        fs::create_dir_all(&staging).map_err(|cause| failed("cannot create the directory", &staging, cause))?;
-        self.replace(&self.path.join(MARKER), text.as_bytes())
+        self.create_staging(None).map_err(|cause| failed("cannot create the directory", self.root.path(), cause))?;
+        self.replace(&name_of(MARKER)?, text.as_bytes())
     }
 
     fn owner(&self) -> Result<Option<Owner>> {
-        let marker = self.path.join(MARKER);
-        let text = match fs::read(&marker) {
-            Ok(text) => text,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(cause) => return Err(Error::io("cannot read the file", &marker, cause)),
-        };
+        let Some(text) = self.read(&name_of(MARKER)?)? else { return Ok(None) };
+        let marker = self.root.path().join(MARKER);
         serde_json::from_slice(&text).map(Some).map_err(|cause| {
             Error::invalid("the file does not say who writes to its directory")
                 .with(Context::Path, marker.display())
@@ -135,7 +145,7 @@ impl Directory {
     }
 
     fn check_owner(&self, owner: &Owner, job: &SinkJob, insert: &str) -> Result<()> {
-        let directory = self.path.display();
+        let directory = self.root.path().display();
         if owner.version != 1 {
             return Err(Error::incompatible("a later release of Headpond wrote to the sink's directory")
                 .with(Context::Path, directory)
@@ -179,11 +189,13 @@ impl Directory {
         if subtask == 0 { self.committable(None).map(Some) } else { Ok(None) }
     }
 
-    /// The committables of prepared files, having checked that this is the directory they were prepared in.
+    /// The committables of prepared files, having checked that this is the directory they were prepared in, and that each
+    /// names a staged file of its own worker and checkpoint.
     ///
     /// # Errors
     /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since.
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since, and for committables that this
+    /// sink never made.
     pub(super) fn prepared<'a>(&self, committables: &'a [Committable]) -> Result<Vec<&'a Committable>> {
         let owner = self.owner()?;
         for committable in committables {
@@ -203,149 +215,235 @@ impl Directory {
             });
         }
         let is_file = |data: &Value| data.get("staged").is_some() || data.get("claim").is_none();
-        Ok(committables.iter().filter(|committable| is_file(&committable.data)).collect())
+        let files: Vec<&Committable> = committables.iter().filter(|committable| is_file(&committable.data)).collect();
+        let mut seen = BTreeSet::new();
+        for committable in &files {
+            let Committable { subtask, checkpoint, .. } = **committable;
+            self.staged(committable)?;
+            if !seen.insert((subtask, checkpoint)) {
+                return Err(Error::corrupt(format!(
+                    "the checkpoint has two files of worker {subtask} for one checkpoint"
+                ))
+                .with(Context::Checkpoint, checkpoint)
+                .hint(ALTERED));
+            }
+        }
+        Ok(files)
+    }
+
+    /// The staged file that a committable names: `<attempt>/<kind>-<worker>-<checkpoint>.<ending>` of its own worker and
+    /// checkpoint.
+    fn staged(&self, committable: &Committable) -> Result<RelativeName> {
+        let Committable { subtask, checkpoint, data } = committable;
+        let staged = data.get("staged").and_then(Value::as_str).ok_or_else(|| {
+            Error::incompatible("the checkpoint holds something else than staged files for this sink")
+                .hint("the table had another connector when the checkpoint was taken; start anew with --restore none")
+        })?;
+        let own = self.name(FileName { subtask: *subtask, checkpoint: *checkpoint });
+        let is_own = |(attempt, file): &(&str, &str)| !attempt.is_empty() && part(attempt) == **attempt && *file == own;
+        match staged.split_once('/').filter(is_own) {
+            Some(_) => staged_name(staged),
+            None => Err(Error::corrupt(format!(
+                "the checkpoint names '{}' as what worker {subtask} staged, which is no name of '{own}'",
+                staged.escape_debug()
+            ))
+            .with(Context::Checkpoint, checkpoint)
+            .with(Context::Path, self.root.path().display())
+            .hint(ALTERED)),
+        }
     }
 
     fn removed(&self) -> Error {
         Error::corrupt("the sink's directory was removed or emptied, and with it rows that were published")
-            .with(Context::Path, self.path.display())
+            .with(Context::Path, self.root.path().display())
             .hint("bring it back from a copy; or start anew with --restore none, which writes the whole result")
     }
 
     fn location(&self) -> String {
-        std::path::absolute(&self.path).unwrap_or_else(|_| self.path.clone()).display().to_string()
+        let path = self.root.path();
+        std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
     }
 
     /// Begins a file of a worker.
     pub(super) fn begin(&self, attempt: &AttemptId, subtask: usize) -> Result<StagedFile> {
-        let directory = self.path.join(STAGING).join(part(&attempt.0));
-        let path = directory.join(format!("open-{subtask}"));
+        let attempt = part(&attempt.0);
+        let name = staged_name(&format!("{attempt}/open-{subtask}"))?;
+        let path = self.root.locate(&name);
         let create = || {
-            fs::create_dir_all(&directory)?;
-            File::create(&path)
+            self.create_staging(Some(&attempt))?;
+            gone(self.root.remove_file(&name))?;
+            self.root.create_new(&name)
         };
         let file = create().map_err(|cause| failed("cannot create the file", &path, cause))?;
-        Ok(StagedFile { path, file })
+        Ok(StagedFile { name, path, file })
     }
 
     /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish).
     pub(super) fn prepare(&self, staged: StagedFile, attempt: &AttemptId, name: FileName) -> Result<String> {
-        let StagedFile { path, file } = staged;
-        let prepared = path.with_file_name(self.name(name));
+        let StagedFile { name: open, file, .. } = staged;
+        let place = format!("{}/{}", part(&attempt.0), self.name(name));
+        let prepared = staged_name(&place)?;
         let seal = || {
             file.sync_all()?;
             drop(file);
-            fs::rename(&path, &prepared)?;
-            sync_directory(prepared.parent().unwrap_or(&self.path))
+            self.root.rename(&open, &prepared)?;
+            self.root.sync(prepared.split().0.as_ref())
         };
-        seal().map_err(|cause| failed("cannot finish the file", &prepared, cause))?;
-        Ok(format!("{}/{}", part(&attempt.0), self.name(name)))
+        seal().map_err(|cause| failed("cannot finish the file", &self.root.locate(&prepared), cause))?;
+        Ok(place)
     }
 
     /// Moves a prepared file to where readers look, unless that was done before.
     ///
     /// # Errors
     /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file is gone though its checkpoint was never
-    /// committed.
-    pub(super) fn publish(&self, staged: &str, name: FileName) -> Result<()> {
-        let (from, to) = (self.path.join(STAGING).join(staged), self.path.join(self.name(name)));
-        match fs::rename(&from, &to) {
+    /// committed, and as [`prepared`](Self::prepared).
+    pub(super) fn publish(&self, committable: &Committable) -> Result<()> {
+        let from = self.staged(committable)?;
+        let to = name_of(from.split().1)?;
+        match self.root.rename(&from, &to) {
             Ok(()) => Ok(()),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
                 // Published before, and perhaps taken away since by whoever reads the results.
-                if to.exists() || self.committed()? >= Some(name.checkpoint) {
+                if self.kind(&to)?.is_some() || self.committed()? >= Some(committable.checkpoint) {
                     return Ok(());
                 }
                 Err(Error::corrupt("rows that were prepared for a checkpoint are gone")
-                    .with(Context::Path, from.display())
-                    .with(Context::Checkpoint, name.checkpoint)
+                    .with(Context::Path, self.root.locate(&from).display())
+                    .with(Context::Checkpoint, committable.checkpoint)
                     .hint(
                         "was the job restored to an earlier checkpoint or savepoint since, which takes back later output? Then go on \
                          from that one with --restore PATH. Else two runs overlapped, or files were removed: restore an earlier \
                          one, or start anew with --restore none",
                     ))
             }
-            Err(cause) => Err(failed("cannot publish the file", &to, cause)),
+            Err(cause) => Err(failed("cannot publish the file", &self.root.locate(&to), cause)),
         }
     }
 
     /// Makes what was published and removed durable, notes the checkpoint, and removes what is left of earlier
     /// attempts.
     pub(super) fn settle(&self, attempt: &AttemptId, checkpoint: Option<CheckpointId>) -> Result<()> {
-        sync_directory(&self.path).map_err(|cause| failed("cannot sync the directory", &self.path, cause))?;
+        self.root.sync(None).map_err(|cause| failed("cannot sync the directory", self.root.path(), cause))?;
+        let committed = staged_name(COMMITTED)?;
         match checkpoint {
-            Some(checkpoint) => {
-                self.replace(&self.path.join(STAGING).join(COMMITTED), checkpoint.to_string().as_bytes())?
-            }
-            None => remove(&self.path.join(STAGING).join(COMMITTED))?,
+            Some(checkpoint) => self.replace(&committed, checkpoint.to_string().as_bytes())?,
+            None => self.remove_named(&committed)?,
         }
         let own = part(&attempt.0);
-        for directory in entries(&self.path.join(STAGING))? {
-            if directory.is_dir() && directory.file_name().is_some_and(|name| name.to_string_lossy() != own) {
-                // Fails, as it should, while anything is in it.
-                let _ = fs::remove_dir(&directory);
-            }
+        for directory in self.attempts()?.into_iter().filter(|name| *name != own) {
+            // Fails, as it should, while anything is in it.
+            let _ = self.root.remove_directory(&staged_name(&directory)?);
         }
         Ok(())
     }
 
     /// The last checkpoint that was committed.
     pub(super) fn committed(&self) -> Result<Option<CheckpointId>> {
-        let path = self.path.join(STAGING).join(COMMITTED);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(text.trim().parse().ok().map(CheckpointId)),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(Error::io("cannot read the file", &path, cause)),
-        }
+        let text = self.read(&staged_name(COMMITTED)?)?;
+        Ok(text.and_then(|text| String::from_utf8_lossy(&text).trim().parse().ok()).map(CheckpointId))
     }
 
     /// Replaces a small file, all or nothing.
-    fn replace(&self, path: &Path, bytes: &[u8]) -> Result<()> {
-        let draft = self.path.join(STAGING).join("draft");
+    fn replace(&self, name: &RelativeName, bytes: &[u8]) -> Result<()> {
+        let draft = staged_name("draft")?;
         let write = || {
-            let mut file = File::create(&draft)?;
+            // Whatever a run left there before it died, or somebody else put there.
+            gone(self.root.remove_file(&draft))?;
+            let mut file = self.root.create_new(&draft)?;
             file.write_all(bytes)?;
             file.sync_all()?;
-            fs::rename(&draft, path)
+            self.root.rename(&draft, name)
         };
-        write().map_err(|cause| failed("cannot write the file", path, cause))
+        write().map_err(|cause| failed("cannot write the file", &self.root.locate(name), cause))
     }
 
     /// Removes staged files that no commit up to `checkpoint` can need: those being written and those of later
     /// checkpoints.
     pub(super) fn unstage_after(&self, checkpoint: Option<CheckpointId>) -> Result<()> {
-        for directory in entries(&self.path.join(STAGING))? {
-            if !directory.is_dir() {
-                continue;
-            }
-            for file in entries(&directory)? {
-                let name = file.file_name().and_then(|name| self.parse(&name.to_string_lossy()));
+        for directory in self.attempts()? {
+            let directory = staged_name(&directory)?;
+            for (file, kind) in self.entries(Some(&directory))? {
+                let name = self.parse(file.as_str());
                 let is_needed = name.is_some_and(|name| Some(name.checkpoint) <= checkpoint);
-                if !is_needed {
-                    remove(&file)?;
+                if !is_needed && kind != EntryKind::Directory {
+                    self.remove_named(&directory.join(&file))?;
                 }
             }
-            let _ = fs::remove_dir(&directory);
+            let _ = self.root.remove_directory(&directory);
         }
         Ok(())
     }
 
     /// Removes a staged file that need not be published any more.
-    pub(super) fn unstage(&self, staged: &str) -> Result<()> {
-        remove(&self.path.join(STAGING).join(staged))
+    pub(super) fn unstage(&self, committable: &Committable) -> Result<()> {
+        self.remove_named(&self.staged(committable)?)
+    }
+
+    /// The directories of attempts that staged something.
+    fn attempts(&self) -> Result<Vec<String>> {
+        let found = self.entries(Some(&name_of(STAGING)?))?.into_iter();
+        let directories = found.filter(|(_, kind)| *kind == EntryKind::Directory);
+        Ok(directories.map(|(name, _)| name.as_str().to_owned()).collect())
     }
 
     /// The names of published files.
     pub(super) fn published(&self) -> Result<Vec<FileName>> {
-        let mut names: Vec<FileName> =
-            entries(&self.path)?.iter().filter_map(|path| self.parse(&path.file_name()?.to_string_lossy())).collect();
+        let found = self.entries(None)?;
+        let mut names: Vec<FileName> = found.iter().filter_map(|(name, _)| self.parse(name.as_str())).collect();
         names.sort_by_key(|name| (name.checkpoint, name.subtask));
         Ok(names)
     }
 
     /// Removes a published file.
     pub(super) fn remove(&self, name: FileName) -> Result<()> {
-        remove(&self.path.join(self.name(name)))
+        self.remove_named(&name_of(&self.name(name))?)
+    }
+
+    fn remove_named(&self, name: &RelativeName) -> Result<()> {
+        gone(self.root.remove_file(name))
+            .map_err(|cause| failed("cannot remove the file", &self.root.locate(name), cause))
+    }
+
+    /// Creates the staging directory, or an attempt's in it.
+    fn create_staging(&self, attempt: Option<&str>) -> io::Result<()> {
+        let staging = RelativeName::parse(STAGING).map_err(io::Error::other)?;
+        let name = match attempt {
+            Some(attempt) => staging.join(&RelativeName::parse_part(attempt).map_err(io::Error::other)?),
+            None => staging,
+        };
+        self.root.create_directories(Some(&name)).map(drop)
+    }
+
+    /// The bytes of a small file; `None` if it is missing.
+    fn read(&self, name: &RelativeName) -> Result<Option<Vec<u8>>> {
+        match self.root.open(name).and_then(|file| file.read(NOTE_BYTES_MAX)) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) => Err(failed("cannot read the file", &self.root.locate(name), cause)),
+        }
+    }
+
+    fn kind(&self, name: &RelativeName) -> Result<Option<EntryKind>> {
+        let found = self.root.look_at(name);
+        let found = found.map_err(|cause| failed("cannot look at the file", &self.root.locate(name), cause))?;
+        Ok(found.map(|(kind, _)| kind))
+    }
+
+    /// What is in a directory; nothing if it is missing.
+    fn entries(&self, directory: Option<&RelativeName>) -> Result<Vec<(RelativeName, EntryKind)>> {
+        match self.root.entries(directory) {
+            // What no name of ours can be is not ours.
+            Ok(entries) => Ok(entries
+                .into_iter()
+                .filter_map(|entry| Some((RelativeName::parse_part(entry.name).ok()?, entry.kind)))
+                .collect()),
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(cause) => {
+                let path = directory.map_or_else(|| self.root.path().to_path_buf(), |name| self.root.locate(name));
+                Err(failed("cannot list the directory", &path, cause))
+            }
+        }
     }
 
     fn name(&self, name: FileName) -> String {
@@ -375,6 +473,7 @@ fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
         Io::StorageFull | Io::QuotaExceeded => Some(OUT_OF_DISK),
         Io::PermissionDenied | Io::ReadOnlyFilesystem => Some(NOT_WRITABLE),
         Io::NotFound => Some(NOT_THERE),
+        _ if is_link(&cause) => Some(LINK),
         _ => None,
     };
     way_out.into_iter().fold(Error::io(message, path, cause), Error::hint)
@@ -385,23 +484,21 @@ fn part(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
 }
 
-/// The paths in a directory; none if it is missing.
-fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
-    let list = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
-    match list() {
-        Ok(paths) => Ok(paths),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(cause) => Err(Error::io("cannot list the directory", directory, cause)),
-    }
+/// A name in the directory.
+fn name_of(text: &str) -> Result<RelativeName> {
+    RelativeName::parse_part(text).map_err(|cause| Error::internal("a file of a sink has no plain name").because(cause))
 }
 
-fn remove(file: &Path) -> Result<()> {
-    match fs::remove_file(file) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(Error::io("cannot remove the file", file, cause)),
-        _ => Ok(()),
-    }
+/// A name in the staging directory.
+fn staged_name(text: &str) -> Result<RelativeName> {
+    RelativeName::parse(format!("{STAGING}/{text}"))
+        .map_err(|cause| Error::internal("a staged file has no plain name").because(cause))
 }
 
-fn sync_directory(directory: &Path) -> io::Result<()> {
-    File::open(directory)?.sync_all()
+/// What is not there need not be removed.
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
 }
