@@ -165,7 +165,9 @@ fn remote(location: &str, scheme: &str, rest: &str) -> Result<RemoteLocation> {
     let malformed = |what: &str| Error::invalid(what).with(Context::Text, location).hint(WAYS);
     let rest = rest.strip_prefix("//").ok_or_else(|| malformed("a store's URL has `//` after its scheme"))?;
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    if authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':')) {
+    // A secret key may have a `/` in it. Before an `@`, Azure has the name of a container.
+    let names_container = matches!(scheme.to_ascii_lowercase().as_str(), "abfs" | "abfss" | "wasb" | "wasbs");
+    if rest.contains('@') && (authority.contains(':') || (authority.contains('@') && !names_container)) {
         // Not shown: it would be in every log.
         return Err(Error::invalid("a store's URL must not have credentials in it")
             .hint("set `s3.access-key` and `s3.secret-key`, or the environment variables of the store"));

@@ -1,6 +1,7 @@
 //! A checkpoint for people: what it holds, how large it is, and what of it is new.
 
 use crate::manifest::{Manifest, OperatorState};
+use headpond_state::printable::OneLine;
 use headpond_state::{ContentHash, KeyedStateHandle, StateDescriptor, StateSize};
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -51,9 +52,9 @@ impl<'a> Show<'a> {
 
     fn operator(&self, f: &mut fmt::Formatter<'_>, operator: &OperatorState) -> fmt::Result {
         let size = self.size(operator);
-        writeln!(f, "operator {} ({})", operator.operator, operator.kind)?;
+        writeln!(f, "operator {} ({})", OneLine(operator.operator.as_str()), OneLine(&operator.kind))?;
         if !operator.description.is_empty() {
-            writeln!(f, "  {}", operator.description)?;
+            writeln!(f, "  {}", OneLine(&operator.description))?;
         }
         let Size { files, bytes, uploaded_files, uploaded_bytes, entries } = size;
         let mut handles = operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref());
@@ -64,14 +65,15 @@ impl<'a> Show<'a> {
         )?;
         for (name, (descriptor, size)) in states_of(operator) {
             let (kind, codec) = (descriptor.kind, &descriptor.codec);
-            write!(f, "  state {name}: {kind:?}, {} version {}", codec.name, codec.version)?;
+            let (name, by) = (OneLine(name), OneLine(&codec.name));
+            write!(f, "  state {name}: {kind:?}, {by} version {}", codec.version)?;
             match size {
                 Some(StateSize { entries, bytes }) => writeln!(f, ", {about}{entries} entries, {bytes} bytes")?,
                 None => writeln!(f)?,
             }
         }
         for subtask in &operator.subtasks {
-            let format = subtask.state.as_ref().map_or("no state", |state| state.format.as_str());
+            let format = OneLine(subtask.state.as_ref().map_or("no state", |state| state.format.as_str()));
             let bytes = subtask.state.as_ref().map_or(0, KeyedStateHandle::byte_len);
             writeln!(f, "  subtask {}: key groups {}, {bytes} bytes, {format}", subtask.subtask, subtask.key_groups)?;
         }
@@ -104,14 +106,16 @@ impl fmt::Display for Show<'_> {
             (true, None) => "incremental, without a base: all files are its own".to_owned(),
         };
         match &m.savepoint {
-            None => writeln!(f, "job {}, checkpoint {} ({kind})", m.job, m.checkpoint)?,
+            None => writeln!(f, "job {}, checkpoint {} ({kind})", OneLine(&m.job), m.checkpoint)?,
             Some(origin) => {
-                writeln!(f, "savepoint {} of job {}, checkpoint {}", m.job, origin.job, m.checkpoint)?;
+                let (name, job) = (OneLine(&m.job), OneLine(&origin.job));
+                writeln!(f, "savepoint {name} of job {job}, checkpoint {}", m.checkpoint)?;
             }
         }
-        writeln!(f, "attempt {}, Headpond {}, format version {}", m.attempt, m.headpond_version, m.format_version)?;
+        let (attempt, version) = (OneLine(&m.attempt.0), OneLine(&m.headpond_version));
+        writeln!(f, "attempt {attempt}, Headpond {version}, format version {}", m.format_version)?;
         let groups = m.max_parallelism.get();
-        writeln!(f, "parallelism {} of {groups} key groups ({})", m.parallelism, m.key_group_hash)?;
+        writeln!(f, "parallelism {} of {groups} key groups ({})", m.parallelism, OneLine(&m.key_group_hash))?;
         if m.finished {
             writeln!(f, "finished: all input has been read")?;
         }
@@ -120,14 +124,15 @@ impl fmt::Display for Show<'_> {
         writeln!(f, "reused {} bytes in {} files", s.reused_bytes, s.reused_files)?;
         writeln!(f, "took {} ms synchronously, {} ms in all, {} requests", s.sync_ms, s.async_ms, s.requests)?;
         for source in &m.sources {
-            let rows: u64 = source.splits.iter().map(|split| split.rows).sum();
+            let rows = source.splits.iter().fold(0_u64, |rows, split| rows.saturating_add(split.rows));
             let finished = source.splits.iter().filter(|split| split.finished).count();
             let splits = source.splits.len();
-            writeln!(f, "source {}: {rows} rows of {splits} splits, {finished} of them finished", source.operator)?;
+            let operator = OneLine(source.operator.as_str());
+            writeln!(f, "source {operator}: {rows} rows of {splits} splits, {finished} of them finished")?;
         }
         m.operators.iter().try_for_each(|operator| self.operator(f, operator))?;
         for sink in &m.sinks {
-            writeln!(f, "sink {}: {} committables", sink.operator, sink.committables.len())?;
+            writeln!(f, "sink {}: {} committables", OneLine(sink.operator.as_str()), sink.committables.len())?;
         }
         Ok(())
     }

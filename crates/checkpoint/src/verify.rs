@@ -5,6 +5,7 @@ use crate::manifest::Manifest;
 use crate::parallel::in_parallel;
 use crate::storage::{CheckpointStorage, find_checkpoints};
 use crate::store::{HashingReader, Stores};
+use headpond_state::printable::OneLine;
 use headpond_state::{CheckpointId, ContentHash, Context, Error, ErrorKind, Result, StateFile};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -80,6 +81,8 @@ pub enum Damage {
         /// In bytes.
         actual: u64,
     },
+    /// What has the file's name is no file.
+    Irregular(Error),
     /// The file's bytes differ.
     Altered {
         /// As the manifest has it.
@@ -163,9 +166,10 @@ pub(crate) struct Verifier<'a> {
 }
 
 /// What is under a file's name.
-#[derive(Clone, Copy)]
 enum Found {
     Nothing,
+    /// No file, and why.
+    Irregular(String),
     /// Of another length than expected: not worth hashing.
     Length(u64),
     Content(ContentHash),
@@ -198,6 +202,7 @@ impl<'a> Verifier<'a> {
                 Some(Found::Content(actual)) if *actual == file.hash => continue,
                 Some(Found::Content(actual)) => Damage::Altered { expected, actual: *actual },
                 Some(Found::Length(actual)) => Damage::Length { expected, actual: *actual },
+                Some(Found::Irregular(why)) => Damage::Irregular(Error::corrupt(why)),
                 Some(Found::Nothing) | None => Damage::Missing(expected),
             };
             problems.push(Problem { path: self.storage.locate_shared(&name), damage });
@@ -219,7 +224,12 @@ impl<'a> Verifier<'a> {
 }
 
 fn look_at(storage: &CheckpointStorage, name: &SharedName, expected_length: u64) -> Result<Found> {
-    let Some(opened) = storage.open_shared(name)? else { return Ok(Found::Nothing) };
+    let opened = match storage.open_shared(name) {
+        Ok(Some(opened)) => opened,
+        Ok(None) => return Ok(Found::Nothing),
+        Err(error) if error.kind() == ErrorKind::Corrupt => return Ok(Found::Irregular(error.to_string())),
+        Err(error) => return Err(error),
+    };
     if opened.length != expected_length {
         return Ok(Found::Length(opened.length));
     }
@@ -231,19 +241,22 @@ fn look_at(storage: &CheckpointStorage, name: &SharedName, expected_length: u64)
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = &self.path;
+        let path = OneLine(&self.path);
         match &self.damage {
             Damage::Manifest(error) if error.kind() == ErrorKind::Corrupt => {
                 write!(f, "damaged manifest {path}: {error}")
             }
             Damage::Manifest(error) => write!(f, "unreadable manifest {path}: {error}"),
-            Damage::Missing(file) => write!(f, "missing file {path}: {} of {} bytes", file.name, file.length),
+            Damage::Missing(file) => write!(f, "missing file {path}: {} of {} bytes", OneLine(&file.name), file.length),
+            Damage::Irregular(error) => write!(f, "no file {path}: {error}"),
             Damage::Length { expected, actual } => {
                 let how = if *actual < expected.length { "truncated" } else { "overlong" };
-                write!(f, "{how} file {path}: {} has {actual} bytes instead of {}", expected.name, expected.length)
+                let name = OneLine(&expected.name);
+                write!(f, "{how} file {path}: {name} has {actual} bytes instead of {}", expected.length)
             }
             Damage::Altered { expected, actual } => {
-                write!(f, "altered file {path}: {} has the hash {actual} instead of {}", expected.name, expected.hash)
+                let name = OneLine(&expected.name);
+                write!(f, "altered file {path}: {name} has the hash {actual} instead of {}", expected.hash)
             }
         }
     }
@@ -251,7 +264,7 @@ impl fmt::Display for Problem {
 
 impl fmt::Display for Incomplete {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} chk-{}: no manifest (never completed, or its manifest was removed)", self.job, self.id)
+        write!(f, "{} chk-{}: no manifest (never completed, or its manifest was removed)", OneLine(&self.job), self.id)
     }
 }
 
@@ -260,6 +273,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for checkpoint in &self.checkpoints {
             let CheckpointReport { job, id, files, bytes, problems, .. } = checkpoint;
+            let job = OneLine(job);
             match problems.len() {
                 0 => writeln!(f, "{job} chk-{id}: sound ({files} files, {bytes} bytes)")?,
                 1 => writeln!(f, "{job} chk-{id}: 1 problem")?,

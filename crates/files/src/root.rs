@@ -72,7 +72,10 @@ impl Root {
         let missing: Vec<&Path> = self.path.ancestors().take_while(|path| !path.exists()).collect();
         let mut changed: Vec<PathBuf> =
             missing.into_iter().filter(|path| !path.as_os_str().is_empty()).map(parent_of).collect();
-        fs::create_dir_all(&self.path)?;
+        fs::create_dir_all(&self.path).map_err(|cause| match cause.kind() {
+            io::ErrorKind::AlreadyExists => io::ErrorKind::NotADirectory.into(),
+            _ => cause,
+        })?;
         let (mut directory, mut path) = (self.directory()?, self.path.clone());
         for part in name.into_iter().flat_map(RelativeName::parts) {
             match mkdirat(&directory, part, Mode::from_raw_mode(0o777)) {

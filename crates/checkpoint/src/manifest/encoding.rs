@@ -42,7 +42,8 @@ impl Manifest {
     /// The manifest in the bytes of `manifest.json`.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a byte differs from what was written,
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a byte differs from what was written, and for names and numbers that
+    /// nobody of ours writes,
     /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a format newer than [`FORMAT_VERSION`].
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let (version, body) = check(bytes)?;
@@ -60,6 +61,7 @@ impl Manifest {
                 .because(e)
         })?;
         manifest.format_version = version;
+        super::sanity::check(&manifest)?;
         Ok(manifest)
     }
 }

@@ -5,6 +5,7 @@
 
 pub mod encoding;
 mod operators;
+mod sanity;
 mod sources;
 
 pub use encoding::FORMAT_VERSION;

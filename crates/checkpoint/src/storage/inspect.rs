@@ -13,6 +13,9 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::sync::Arc;
 
+/// Bytes of the longest manifest: a few hundred for each file and split.
+const MANIFEST_BYTES_MAX: u64 = 1 << 30;
+
 /// A checkpoint in a list.
 #[derive(Debug)]
 pub struct CheckpointSummary {
@@ -168,8 +171,23 @@ impl CheckpointStorage {
         let Some(mut opened) = self.inner.store.open(&key)? else { return Ok(None) };
         let mut bytes = Vec::new();
         let path = self.inner.store.locate(&key);
-        opened.content.read_to_end(&mut bytes).map_err(|e| Error::io("a manifest cannot be read", &path, e))?;
-        Manifest::decode(&bytes).map(Some).map_err(|error| error.with(Context::Path, path))
+        let content = opened.content.by_ref();
+        content
+            .take(MANIFEST_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| Error::io("a manifest cannot be read", &path, e))?;
+        if bytes.len() as u64 > MANIFEST_BYTES_MAX {
+            return Err(Error::corrupt("the manifest is longer than any can be").with(Context::Path, path));
+        }
+        let manifest = Manifest::decode(&bytes).map_err(|error| error.with(Context::Path, &path))?;
+        if manifest.checkpoint != id {
+            return Err(Error::corrupt(format!(
+                "the manifest is that of checkpoint {}, in the directory of checkpoint {id}: a copy, or moved there",
+                manifest.checkpoint
+            ))
+            .with(Context::Path, path));
+        }
+        Ok(Some(manifest))
     }
 }
 

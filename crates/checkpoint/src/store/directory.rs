@@ -1,11 +1,15 @@
 //! A directory of a local or mounted file system as a checkpoint store.
+//!
+//! Nothing below it is written, locked or deleted through a symbolic link: a link in the place of a directory is refused, one in
+//! the place of a file is replaced or deleted itself. What is read may be a link, and must be a regular file.
 
 use super::disk::{copy, failed, is_absent, sync_all};
 use super::owner_lock::OwnerLock;
 use super::{CheckpointStore, Creation, Incoming, Opened, Ownership, Staged};
 use crate::failpoints::{self, Failpoints};
-use crate::layout::STAGING;
-use headpond_state::Result;
+use crate::layout::{SHARED, STAGING, parse_checkpoint};
+use headpond_files::{EntryKind, RegularFile, RelativeName, Root, is_not_regular};
+use headpond_state::{Context, Error, Result};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind as Io};
@@ -28,16 +32,16 @@ static STAGED: AtomicU64 = AtomicU64::new(0);
 /// A directory. Nothing is created before the first write.
 #[derive(Debug)]
 pub struct DirectoryStore {
-    root: PathBuf,
+    root: Root,
     failpoints: Failpoints,
     /// Directories known to exist and to be durable.
-    directories: Mutex<HashSet<PathBuf>>,
+    directories: Mutex<HashSet<RelativeName>>,
 }
 
 impl DirectoryStore {
     /// The store in the directory `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        DirectoryStore { root: root.into(), failpoints: Failpoints::default(), directories: Mutex::default() }
+        DirectoryStore { root: Root::new(root), failpoints: Failpoints::default(), directories: Mutex::default() }
     }
 
     /// Sets the hook for crash tests.
@@ -48,36 +52,34 @@ impl DirectoryStore {
     }
 
     fn path(&self, key: &str) -> PathBuf {
-        self.root.join(key)
+        self.root.path().join(key)
     }
 
     /// Creates a directory and those above it, durably. Returns at once when it did so before.
-    fn ensure(&self, directory: &Path) -> Result<()> {
+    fn ensure(&self, directory: &RelativeName) -> Result<()> {
         if self.known().contains(directory) {
             return Ok(());
         }
         sync_all(&self.create(directory)?)?;
-        self.known().insert(directory.to_path_buf());
+        self.known().insert(directory.clone());
         Ok(())
     }
 
     /// Creates a directory and those above it, and returns those to sync to make that durable.
-    fn create(&self, directory: &Path) -> Result<Vec<PathBuf>> {
-        let missing: Vec<&Path> = directory.ancestors().take_while(|path| !path.exists()).collect();
-        fs::create_dir_all(directory)
-            .map_err(|e| failed("the checkpoint directory cannot be created", directory, e))?;
-        let parents = missing.into_iter().filter_map(Path::parent);
-        // A relative path's last parent is the empty one: the working directory.
-        Ok(parents.map(|path| if path.as_os_str().is_empty() { PathBuf::from(".") } else { path.into() }).collect())
+    fn create(&self, directory: &RelativeName) -> Result<Vec<PathBuf>> {
+        self.root
+            .create_directories(Some(directory))
+            .map_err(|e| failed("the checkpoint directory cannot be created", &self.root.locate(directory), e))
     }
 
     fn give_names(&self, batch: &[(Staged, String)]) -> Result<()> {
         let mut directories: Vec<PathBuf> = Vec::new();
         for (staged, key) in batch {
-            let (from, to) = (self.path(&staged.token), self.path(key));
-            let directory = to.parent().unwrap_or(&self.root).to_path_buf();
-            self.ensure(&directory)?;
-            fs::rename(&from, &to).map_err(|e| failed("a checkpoint file cannot be given its name", &to, e))?;
+            let (from, to) = (name_of(&staged.token)?, name_of(key)?);
+            let directory = self.ensure_above(&to)?;
+            self.root
+                .rename(&from, &to)
+                .map_err(|e| failed("a checkpoint file cannot be given its name", &self.root.locate(&to), e))?;
             if !directories.contains(&directory) {
                 directories.push(directory);
             }
@@ -85,46 +87,79 @@ impl DirectoryStore {
         sync_all(&directories)
     }
 
+    /// Sees that there is the directory that something is in, and returns its path.
+    fn ensure_above(&self, name: &RelativeName) -> Result<PathBuf> {
+        match name.split().0 {
+            Some(directory) => {
+                self.ensure(&directory)?;
+                Ok(self.root.locate(&directory))
+            }
+            None => Ok(self.root.path().to_path_buf()),
+        }
+    }
+
     fn link(&self, staged: &Staged, key: &str) -> Result<Creation> {
-        let (from, to) = (self.path(&staged.token), self.path(key));
-        let directory = to.parent().unwrap_or(&self.root);
-        let created = self.create(directory)?;
+        let (from, to) = (name_of(&staged.token)?, name_of(key)?);
+        let directory = to.split().0.ok_or_else(|| Error::internal("a manifest lies in a directory of its own"))?;
+        let created = self.create(&directory)?;
         self.failpoints.reach(failpoints::DURING_MANIFEST);
         // A hard link, unlike a rename, fails when the name is taken.
-        match fs::hard_link(&from, &to) {
+        match self.root.hard_link(&from, &to) {
             Ok(()) => {}
             Err(e) if e.kind() == Io::AlreadyExists => return Ok(Creation::Exists),
-            Err(e) => return Err(failed("a checkpoint's manifest cannot be linked to its name", &to, e)),
+            Err(e) => {
+                return Err(failed("a checkpoint's manifest cannot be linked to its name", &self.root.locate(&to), e));
+            }
         }
         // The directory above is synced even if this call did not create the checkpoint's: an earlier one may have failed.
+        let directory = self.root.locate(&directory);
         let above = directory.parent().map(Path::to_path_buf).filter(|above| !created.contains(above));
-        sync_all(&[created, above.into_iter().chain([directory.to_path_buf()]).collect()].concat())?;
+        sync_all(&[created, above.into_iter().chain([directory]).collect()].concat())?;
         Ok(Creation::Created)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashSet<PathBuf>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, HashSet<RelativeName>> {
         // The set holds facts only; it is right whatever a panicking thread was doing.
         self.directories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `write` on a new file of the job's staging directory and removes the file if that fails.
     fn write_staged<T>(&self, job: &str, write: impl FnOnce(&mut File, &Path) -> Result<T>) -> Result<(String, T)> {
-        let directory = self.path(job).join(STAGING);
-        self.ensure(&directory)?;
+        self.ensure(&name_of(&format!("{job}/{STAGING}"))?)?;
         let number = STAGED.fetch_add(1, Ordering::Relaxed);
         let token = format!("{job}/{STAGING}/{}-{number}", std::process::id());
-        let path = self.path(&token);
-        let mut file = File::create_new(&path).map_err(|e| failed("a checkpoint file cannot be created", &path, e))?;
+        let (name, path) = (name_of(&token)?, self.path(&token));
+        let file = self.root.create_new(&name);
+        let mut file = file.map_err(|e| failed("a checkpoint file cannot be created", &path, e))?;
         match write(&mut file, &path) {
             Ok(value) => Ok((token, value)),
             Err(error) => {
                 drop(file);
                 // The first error is the one to report; the next owner clears what stays.
-                fs::remove_file(&path).ok();
+                self.root.remove_file(&name).ok();
                 Err(error)
             }
         }
     }
+
+    /// Sees that no link stands for a directory of the job: what would come later is refused at once.
+    fn check_no_links(&self, job: &RelativeName) -> Result<()> {
+        let entries = self.root.entries(Some(job));
+        let entries =
+            entries.map_err(|e| failed("a checkpoint directory cannot be read", &self.root.locate(job), e))?;
+        let is_ours = |name: &str| name == SHARED || name == STAGING || parse_checkpoint(name).is_some();
+        match entries.iter().find(|entry| entry.kind == EntryKind::Link && is_ours(&entry.name)) {
+            None => Ok(()),
+            Some(link) => Err(Error::invalid("a symbolic link is in the way, which is not followed here")
+                .with(Context::Path, self.root.locate(job).join(&link.name).display())
+                .hint(super::disk::LINK)),
+        }
+    }
+}
+
+fn name_of(key: &str) -> Result<RelativeName> {
+    RelativeName::parse(key)
+        .map_err(|cause| Error::invalid("a checkpoint's file is not below its directory").because(cause))
 }
 
 impl CheckpointStore for DirectoryStore {
@@ -162,12 +197,19 @@ impl CheckpointStore for DirectoryStore {
     }
 
     fn discard(&self, staged: Staged) {
-        fs::remove_file(self.path(&staged.token)).ok();
+        if let Ok(name) = name_of(&staged.token) {
+            self.root.remove_file(&name).ok();
+        }
     }
 
     fn clear_staging(&self, job: &str) -> Result<()> {
-        let directory = format!("{job}/{STAGING}");
-        let keys: Vec<String> = self.list(&directory)?.iter().map(|name| format!("{directory}/{name}")).collect();
+        let directory = name_of(&format!("{job}/{STAGING}"))?;
+        let entries = match self.root.entries(Some(&directory)) {
+            Ok(entries) => entries,
+            Err(e) if is_absent(&e) => return Ok(()),
+            Err(e) => return Err(failed("a checkpoint directory cannot be read", &self.root.locate(&directory), e)),
+        };
+        let keys: Vec<String> = entries.iter().map(|entry| format!("{directory}/{}", entry.name)).collect();
         self.delete(&keys)
     }
 
@@ -179,10 +221,13 @@ impl CheckpointStore for DirectoryStore {
 
     fn open(&self, key: &str) -> Result<Option<Opened>> {
         let path = self.path(key);
-        let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
-        match opened {
-            Ok((length, file)) => Ok(Some(Opened { length, content: Box::new(file) })),
+        match RegularFile::open(&path) {
+            Ok(RegularFile { file, length }) => Ok(Some(Opened { length, content: Box::new(file) })),
             Err(e) if is_absent(&e) => Ok(None),
+            // As good as a file with other bytes: what was written is not there.
+            Err(e) if is_not_regular(&e) => {
+                Err(Error::corrupt("a file of the checkpoint is none").with(Context::Path, path.display()).because(e))
+            }
             Err(e) => Err(failed("a checkpoint file cannot be opened", &path, e)),
         }
     }
@@ -220,9 +265,11 @@ impl CheckpointStore for DirectoryStore {
 
     fn delete(&self, keys: &[String]) -> Result<()> {
         // Not synced: a deletion that a crash undoes leaves garbage, which the next collection finds.
-        for path in keys.iter().map(|key| self.path(key)) {
-            match fs::remove_file(&path) {
-                Err(e) if !is_absent(&e) => return Err(failed("a checkpoint file cannot be deleted", &path, e)),
+        for key in keys {
+            match self.root.remove_file(&name_of(key)?) {
+                Err(e) if !is_absent(&e) => {
+                    return Err(failed("a checkpoint file cannot be deleted", &self.path(key), e));
+                }
                 _ => {}
             }
         }
@@ -230,19 +277,22 @@ impl CheckpointStore for DirectoryStore {
     }
 
     fn remove_directory(&self, directory: &str) -> Result<()> {
-        let path = self.path(directory);
-        self.known().remove(&path);
-        match fs::remove_dir(&path) {
+        let name = name_of(directory)?;
+        self.known().remove(&name);
+        match self.root.remove_directory(&name) {
             Err(e) if !is_absent(&e) && e.kind() != Io::DirectoryNotEmpty => {
-                Err(failed("a checkpoint directory cannot be deleted", &path, e))
+                Err(failed("a checkpoint directory cannot be deleted", &self.path(directory), e))
             }
             _ => Ok(()),
         }
     }
 
     fn acquire(&self, key: &str, owner: &str, patience: Duration) -> Result<Box<dyn Ownership>> {
-        let path = self.path(key);
-        self.ensure(path.parent().unwrap_or(&self.root))?;
-        Ok(Box::new(OwnerLock::acquire(&path, owner, patience)?))
+        let name = name_of(key)?;
+        self.ensure_above(&name)?;
+        if let Some(job) = name.split().0 {
+            self.check_no_links(&job)?;
+        }
+        Ok(Box::new(OwnerLock::acquire(&self.root, &name, owner, patience)?))
     }
 }

@@ -1,5 +1,6 @@
 //! Calls to the file system, with errors that say what to do.
 
+use headpond_files::is_link;
 use headpond_state::{Context, Error, Result};
 use std::fs::File;
 use std::io::{self, ErrorKind as Io, Read, Write};
@@ -9,6 +10,10 @@ use std::thread;
 /// Threads that sync one batch; file systems fold concurrent syncs into one flush.
 const SYNC_THREADS_MAX: usize = 4;
 const COPY_BUFFER_BYTES: usize = 256 << 10;
+
+/// The way out where a symbolic link is.
+pub(super) const LINK: &str = "headpond follows no links below a checkpoint directory: remove it, or set \
+     `execution.checkpointing.dir` to the directory it leads to";
 
 /// A path through a file leads nowhere, just as one through nothing.
 pub(super) fn is_absent(error: &io::Error) -> bool {
@@ -56,6 +61,10 @@ pub(super) fn failed(what: &str, path: &Path, cause: io::Error) -> Error {
         Io::StorageFull | Io::QuotaExceeded => {
             Some("free space there, keep fewer checkpoints, or set `execution.checkpointing.dir` to a larger disk")
         }
+        Io::FileTooLarge => {
+            Some("a limit of the system forbids files of this size (`ulimit -f`): raise it and run the job again")
+        }
+        _ if is_link(&cause) => Some(LINK),
         Io::PermissionDenied | Io::ReadOnlyFilesystem => {
             Some("make it accessible to this user, or set `execution.checkpointing.dir` to a directory that is")
         }

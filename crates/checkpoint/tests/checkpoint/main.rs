@@ -7,6 +7,7 @@ mod commit_and_restore;
 mod conformance;
 mod crash_at_every_store_call;
 mod failures;
+mod hostile;
 mod locations_and_names;
 mod manifest_bytes;
 mod one_owner;
