@@ -7,6 +7,7 @@
 mod dialect;
 mod header;
 pub(crate) mod reader;
+mod record_end;
 mod scan;
 pub(crate) mod writer;
 

@@ -1,9 +1,10 @@
 //! Rows of CSV into columns.
 
+use super::record_end::RecordEnd;
 use super::scan::{Extent, Scan, Scanner, Span};
 use super::{Dialect, header};
 use crate::column::Column;
-use crate::filesystem::input::Input;
+use crate::filesystem::input::{Input, RECORD_BYTES_MAX};
 use crate::filesystem::reader::{Outcome, RowReader};
 use crate::json::reader::append_json_text;
 use crate::table::TableDescription;
@@ -102,6 +103,42 @@ impl CsvReader {
         Ok(Outcome::Skipped)
     }
 
+    /// Says that the row at the window's beginning is too long, or leaves all of it out: what is behind its first 16 MiB is no row of
+    /// its own.
+    #[cold]
+    fn overlong(&mut self, input: &mut Input) -> Result<Outcome> {
+        if !self.dialect.ignore_errors {
+            let message = format!("a row is longer than {} MiB: is a closing quote missing?", RECORD_BYTES_MAX >> 20);
+            let line = first_line(&input.window()[..RECORD_BYTES_MAX]);
+            return Err(self.malformed(message, None, line_of(input.window(), line), input.line()));
+        }
+        let mut end = RecordEnd::new(&self.dialect);
+        let mut next_line = None;
+        loop {
+            let window = input.window();
+            if next_line.is_none()
+                && let Some(at) = window.iter().position(|&byte| byte == b'\n')
+            {
+                next_line = Some((input.offset() + at as u64 + 1, input.line() + 1));
+            }
+            let found = end.find(window);
+            let bytes = found.unwrap_or(window.len());
+            let newlines = window[..bytes].iter().filter(|&&byte| byte == b'\n').count();
+            input.consume(bytes, newlines as u64);
+            if found.is_some() || input.at_end() {
+                break;
+            }
+            input.more()?;
+        }
+        // A quote that nobody closes may be a mistake of its line alone, so the next row begins with the next line.
+        if end.is_in_quotes()
+            && let Some((offset, line)) = next_line
+        {
+            input.return_to(offset, line)?;
+        }
+        Ok(Outcome::Skipped)
+    }
+
     #[cold]
     fn wrong_count(&self, input: &mut Input, extent: Extent) -> Result<Outcome> {
         let found = self.scanner.spans().len();
@@ -115,6 +152,9 @@ impl RowReader for CsvReader {
     fn read(&mut self, input: &mut Input, columns: &mut [Column]) -> Result<Outcome> {
         loop {
             match self.scanner.scan(input.window(), input.at_end()) {
+                Scan::Row(extent) | Scan::BehindQuote(extent) if extent.bytes > RECORD_BYTES_MAX => {
+                    return self.overlong(input);
+                }
                 Scan::Row(extent) => {
                     if self.scanner.spans().len() != self.fields {
                         return self.wrong_count(input, extent);
@@ -132,13 +172,16 @@ impl RowReader for CsvReader {
                 }
                 Scan::Nothing(extent) => input.consume(extent.bytes, extent.newlines),
                 Scan::Incomplete if !input.is_full() => input.more()?,
+                Scan::Incomplete if self.dialect.comments && input.window().starts_with(b"#") => input.skip_line()?,
+                Scan::Incomplete => return self.overlong(input),
+                Scan::Unclosed if input.is_full() => return self.overlong(input),
                 Scan::End => return Ok(Outcome::End),
                 Scan::BehindQuote(extent) => {
                     let message = "text follows a closing quote".to_owned();
                     let error = self.malformed(message, None, line_of(input.window(), extent), input.line());
                     return self.refuse(input, extent, error);
                 }
-                Scan::Unclosed | Scan::Incomplete => {
+                Scan::Unclosed => {
                     // The quote may be a mistake of this line alone, so the next row begins with the next line.
                     let extent = first_line(input.window());
                     let message = "a row has no end: is a closing quote missing?".to_owned();

@@ -1,6 +1,7 @@
 //! Which files a path means.
 
 use glob::{MatchOptions, Pattern};
+use headpond_files::RelativeName;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
 use std::fs;
@@ -100,16 +101,15 @@ impl Files {
         let mut files = Vec::new();
         let start = if self.pattern.is_some() { &root } else { &self.path };
         if start.exists() && !start.is_dir() {
-            files.push(start.clone());
+            files.push(regular(start.clone())?);
         } else {
             collect(if start.as_os_str().is_empty() { Path::new(".") } else { start }, &mut files)?;
         }
         if let Some(pattern) = &self.pattern {
-            let strict = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
-            files.retain(|file| {
-                pattern.matches_path_with(file.strip_prefix("./").unwrap_or(file), strict)
-                    || pattern.matches_path_with(file, strict)
-            });
+            files.retain(|file| matches(pattern, file));
+            files = files.into_iter().map(regular).collect::<Result<_>>()?;
+        } else if start.is_dir() {
+            files = files.into_iter().map(regular).collect::<Result<_>>()?;
         }
         let mut files: Vec<InputFile> =
             files.into_iter().map(|path| InputFile { id: id(&root, &path), path }).collect();
@@ -127,10 +127,55 @@ impl Files {
         Ok(files)
     }
 
-    /// The file of an id.
-    pub(crate) fn find(&self, id: &str) -> PathBuf {
-        self.root().join(id)
+    /// The file of an id, which may be there or not.
+    ///
+    /// # Errors
+    /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) for an id that no file of this path can have.
+    pub(crate) fn find(&self, id: &str) -> Result<PathBuf> {
+        let is_ours = match RelativeName::parse(id) {
+            Err(_) => None,
+            Ok(name) => {
+                let path = self.root().join(name.as_str());
+                let is_listed = name.parts().all(|part| !is_hidden(part));
+                match &self.pattern {
+                    Some(pattern) => (is_listed && matches(pattern, &path)).then_some(path),
+                    // Of what is gone nobody knows whether it was a directory.
+                    None if !self.path.exists() => Some(self.path.join(name.as_str())),
+                    None if self.path.is_dir() => is_listed.then_some(path),
+                    None => (path == self.path).then_some(path),
+                }
+            }
+        };
+        is_ours.ok_or_else(|| {
+            Error::incompatible("the checkpoint has a file that is none of the table's")
+                .with(Context::Text, id)
+                .with(Context::Path, self.path.display())
+                .hint("set 'path' back to what it was, restore another checkpoint, or start anew with --restore none")
+        })
     }
+}
+
+fn matches(pattern: &Pattern, file: &Path) -> bool {
+    let strict = MatchOptions { require_literal_separator: true, ..MatchOptions::new() };
+    pattern.matches_path_with(file.strip_prefix("./").unwrap_or(file), strict)
+        || pattern.matches_path_with(file, strict)
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with(['.', '_'])
+}
+
+/// The path, if a regular file is there. What is behind a pipe or a device cannot be read again from a position, and may have no
+/// end.
+fn regular(path: PathBuf) -> Result<PathBuf> {
+    let found = fs::metadata(&path).map_err(|cause| Error::io("cannot read the file", &path, cause))?;
+    if found.is_file() {
+        return Ok(path);
+    }
+    Err(Error::invalid("this is not a regular file, and only those can be read on from where a checkpoint was taken")
+        .with(Context::Path, path.display())
+        .with(Context::Option, "path")
+        .hint("write what comes through a pipe or from a device to a file, and read that"))
 }
 
 fn id(root: &Path, path: &Path) -> String {
@@ -149,7 +194,7 @@ fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     for entry in fs::read_dir(directory).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let name = entry.file_name();
-        if name.to_string_lossy().starts_with(['.', '_']) {
+        if is_hidden(&name.to_string_lossy()) {
             continue;
         }
         let path = entry.path();

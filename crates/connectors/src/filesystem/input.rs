@@ -1,6 +1,7 @@
 //! The bytes of a file, decompressed, through a window that slides over them.
 
 use flate2::read::MultiGzDecoder;
+use headpond_files::RegularFile;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
 use std::fmt;
@@ -10,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// How much is read at once.
 const READ_BYTES: usize = 1 << 20;
-/// The longest record. A longer one is a missing quote or not a text file.
-const RECORD_BYTES_MAX: usize = 16 << 20;
+/// The longest record, its line break included. A longer one is a missing quote or not a text file.
+pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
 
 /// An open file. The window is what was read and not consumed.
 pub(crate) struct Input {
@@ -33,7 +34,8 @@ enum Stream {
 impl Input {
     /// Opens a file at its beginning. Its name's ending says how it is compressed.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|cause| Error::io("cannot open the file", path, cause))?;
+        let opened = RegularFile::open(path);
+        let file = opened.map_err(|cause| Error::io("cannot open the file", path, cause))?.file;
         let unsupported = |form: &str| {
             Error::unsupported(format!("files compressed with {form} are not supported"))
                 .with(Context::Path, path.display())
@@ -74,7 +76,7 @@ impl Input {
 
     /// Whether the window holds more than a record may have.
     pub(crate) fn is_full(&self) -> bool {
-        self.end - self.start >= RECORD_BYTES_MAX
+        self.end - self.start > RECORD_BYTES_MAX
     }
 
     /// The place of the window's first byte in the decompressed file.
@@ -120,6 +122,35 @@ impl Input {
                 Err(cause) => return Err(self.read_error(cause)),
             }
         }
+        Ok(())
+    }
+
+    /// Leaves out the rest of the line, with its line break, however long it is.
+    ///
+    /// # Errors
+    /// As the file's.
+    pub(crate) fn skip_line(&mut self) -> Result<()> {
+        loop {
+            if let Some(at) = self.window().iter().position(|&byte| byte == b'\n') {
+                self.consume(at + 1, 1);
+                return Ok(());
+            }
+            self.consume(self.window().len(), 0);
+            if self.at_end {
+                return Ok(());
+            }
+            self.more()?;
+        }
+    }
+
+    /// Goes back to an earlier place, of which the line is known.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open) and [`skip_to`](Self::skip_to).
+    pub(crate) fn return_to(&mut self, offset: u64, line: u64) -> Result<()> {
+        let mut again = Input::open(&self.path)?;
+        again.skip_to(offset, line)?;
+        *self = again;
         Ok(())
     }
 

@@ -85,7 +85,7 @@ impl Source for FileSource {
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
-        let path = self.files.find(&split.id);
+        let path = self.files.find(&split.id)?;
         let at = at.map(position).transpose().map_err(|error| error.with(Context::Path, path.display()))?;
         if !path.exists() {
             return Err(Error::incompatible("a file that the job has begun to read, or was to read, is gone")

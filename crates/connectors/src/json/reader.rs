@@ -2,7 +2,7 @@
 
 use super::cursor::{Cursor, Kind};
 use crate::column::{Column, Values};
-use crate::filesystem::input::Input;
+use crate::filesystem::input::{Input, RECORD_BYTES_MAX};
 use crate::filesystem::reader::{Outcome, RowReader};
 use crate::values::{Problem, Zone, shown, sql_type};
 use arrow_schema::FieldRef;
@@ -57,19 +57,34 @@ impl JsonReader {
     }
 }
 
+impl JsonReader {
+    /// Says that the line at the window's beginning is too long, or leaves all of it out.
+    #[cold]
+    fn overlong(&mut self, input: &mut Input) -> Result<Outcome> {
+        if !self.ignore_errors {
+            self.field.clear();
+            let problem = Problem::new(format!("the line is longer than {} MiB", RECORD_BYTES_MAX >> 20));
+            return Err(self.malformed(&problem, &input.window()[..RECORD_BYTES_MAX], 0, input.line()));
+        }
+        input.skip_line()?;
+        Ok(Outcome::Skipped)
+    }
+}
+
 impl RowReader for JsonReader {
     fn read(&mut self, input: &mut Input, columns: &mut [Column]) -> Result<Outcome> {
         loop {
             let window = input.window();
             let newline = window.iter().position(|&byte| byte == b'\n');
             let (length, newlines) = match newline {
-                Some(at) => (at + 1, 1),
+                Some(at) if at < RECORD_BYTES_MAX => (at + 1, 1),
                 None if input.at_end() && window.is_empty() => return Ok(Outcome::End),
-                None if input.at_end() || input.is_full() => (window.len(), 0),
-                None => {
+                None if input.at_end() && !input.is_full() => (window.len(), 0),
+                None if !input.is_full() => {
                     input.more()?;
                     continue;
                 }
+                Some(_) | None => return self.overlong(input),
             };
             let line = window[..length].trim_ascii_end();
             if line.trim_ascii_start().is_empty() {

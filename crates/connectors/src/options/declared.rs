@@ -19,7 +19,8 @@ options! {
     PATH = "path", ValueType::Text, None,
         "A path or `file:` URI; a relative path begins at the current directory. To read: a file, a directory \
          (all files in it and below it, but none whose name begins with `.` or `_`), or a pattern with `*`, `?`, \
-         `[…]` or `**`. To write: a directory, made if it is missing. Required.";
+         `[…]` or `**`. Only regular files are read: what is behind a pipe, `/dev/stdin` or a device cannot be read \
+         again from where a checkpoint was taken. To write: a directory, made if it is missing. Required.";
     FORMAT = "format", ValueType::Word(&["csv", "json"]), None,
         "The form of the files. `.gz` and `.zst` files are decompressed as they are read. Required.";
     SCAN_ROWS_PER_SECOND = "scan.rows-per-second", ValueType::Int(1), None,
@@ -46,10 +47,12 @@ options! {
     CSV_ALLOW_COMMENTS = "csv.allow-comments", ValueType::Bool, Some("false"),
         "Whether lines that begin with `#` are left out.";
     CSV_IGNORE_PARSE_ERRORS = "csv.ignore-parse-errors", ValueType::Bool, Some("false"),
-        "Whether a malformed row is left out and counted. Else it ends the job with file, line, column and text.";
+        "Whether a malformed row, or one of over 16 MiB, is left out and counted. Else it ends the job with file, line, \
+         column and text.";
 
     JSON_IGNORE_PARSE_ERRORS = "json.ignore-parse-errors", ValueType::Bool, Some("false"),
-        "Whether a malformed row is left out and counted. Else it ends the job with file, line, column and text.";
+        "Whether a malformed row, or one of over 16 MiB, is left out and counted. Else it ends the job with file, line, \
+         column and text.";
     JSON_TIMESTAMP_FORMAT = "json.timestamp-format.standard", ValueType::Word(&["SQL", "ISO-8601"]), Some("SQL"),
         "How timestamps are written: `2013-01-01 10:00:00` or `2013-01-01T10:00:00`. Both are understood when read.";
 
