@@ -35,6 +35,23 @@ pub(crate) enum Command {
     /// Look at the state in a checkpoint as SQL tables; the job may run on.
     #[command(subcommand)]
     State(StateCommand),
+    /// Print a script that lets a shell complete commands and flags.
+    Completions(CompletionsArguments),
+    /// Write the manual pages, `headpond.1` and one for each command.
+    #[command(hide = true)]
+    ManPages(ManPagesArguments),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell that is to read the script.
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManPagesArguments {
+    /// The directory to write them to, such as `/usr/local/share/man/man1`.
+    pub(crate) directory: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
 //! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`check`],
 //! [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes), [`console`],
-//! [`format`](mod@format), [`logging`].
+//! [`format`](mod@format), [`logging`]; [`shell`] gives what a shell and `man` know of all this.
 
 mod arguments;
 mod backend;
@@ -29,6 +29,7 @@ mod run;
 mod savepoints;
 mod script;
 mod settings;
+mod shell;
 mod signals;
 mod state;
 mod stores;
@@ -51,6 +52,8 @@ fn main() -> ExitCode {
         Command::Savepoint(command) => savepoints::execute(command),
         Command::Jobs(arguments) => jobs::list(arguments),
         Command::State(command) => state::execute(command),
+        Command::Completions(arguments) => shell::completions(arguments),
+        Command::ManPages(arguments) => shell::man_pages(arguments),
     });
     match done {
         Ok(()) => ExitCode::SUCCESS,

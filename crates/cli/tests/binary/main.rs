@@ -8,6 +8,7 @@ mod resumption;
 mod running;
 mod s3;
 mod savepoints;
+mod shell;
 mod state_tables;
 mod support;
 mod totals;

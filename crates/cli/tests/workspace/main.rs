@@ -5,3 +5,4 @@ mod layers;
 mod licences;
 mod metadata;
 mod one_build;
+mod unused;

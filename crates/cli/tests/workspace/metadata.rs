@@ -15,6 +15,10 @@ pub(crate) struct Package {
     pub(crate) needs: BTreeSet<String>,
     /// Names of others' packages that one of ours declares, those of its tests included; empty for others' packages.
     pub(crate) direct: BTreeSet<String>,
+    /// What a package of ours declares, our own packages included, by the name that its code uses.
+    pub(crate) declared: BTreeSet<String>,
+    /// Where its `Cargo.toml` lies.
+    pub(crate) directory: PathBuf,
 }
 
 /// The packages by identity.
@@ -39,10 +43,16 @@ impl Metadata {
             let name = text(&package["name"]);
             let licence = package["license"].as_str().map(str::to_owned);
             let is_ours = ours.contains(&id);
-            let declared =
-                list(&package["dependencies"]).iter().filter(|dependency| is_ours && dependency["path"].is_null());
-            let direct = declared.map(|dependency| text(&dependency["name"])).collect();
-            packages.insert(id, Package { name, licence, is_ours, needs: BTreeSet::new(), direct });
+            let dependencies = || list(&package["dependencies"]).iter().filter(|_| is_ours);
+            let others = dependencies().filter(|dependency| dependency["path"].is_null());
+            let direct = others.map(|dependency| text(&dependency["name"])).collect();
+            let declared = dependencies()
+                .map(|dependency| dependency["rename"].as_str().or(dependency["name"].as_str()).unwrap_or_default())
+                .map(str::to_owned)
+                .collect();
+            let directory = Path::new(&text(&package["manifest_path"])).parent().expect("a file is in one").to_owned();
+            let needs = BTreeSet::new();
+            packages.insert(id, Package { name, licence, is_ours, needs, direct, declared, directory });
         }
         for node in list(&document["resolve"]["nodes"]) {
             let package = packages.get_mut(&text(&node["id"])).expect("every node is a package");
