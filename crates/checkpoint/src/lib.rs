@@ -11,7 +11,7 @@
 //! <checkpoint dir>/<job>/owner.lock                held by the one running attempt, or naming the newest
 //! ```
 //!
-//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] (where users
+//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] and [`target`] (where users
 //! say it is), [`store`] (all I/O, behind one trait), [`decisions`] (pure functions over observed facts: next id, reuse, retention, deletion, recovery, fencing),
 //! [`storage`] (one job's checkpoints: the decisions carried out), [`savepoint`] (copies that stand by themselves), [`verify`] and [`show`] (for people), [`failpoints`]
 //! (for crash tests).
@@ -63,6 +63,7 @@ pub mod savepoint;
 pub mod show;
 pub mod storage;
 pub mod store;
+pub mod target;
 pub mod verify;
 
 pub use failpoints::Failpoints;

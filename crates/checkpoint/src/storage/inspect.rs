@@ -1,13 +1,13 @@
 //! Finding and reading checkpoints.
 
+use super::verifier::Verifier;
 use super::{CheckpointStorage, StorageOptions};
 use crate::decisions::recovery::{Choice, choose};
 use crate::decisions::{Observed, recovery};
 use crate::layout::{JobLayout, SharedName, parse_checkpoint};
-use crate::location::{Target, is_job};
 use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, Opened, Stores};
-use crate::verify::Verifier;
+use crate::target::{Target, is_job};
 use headpond_state::{CheckpointId, Context, Error, ErrorKind, Result};
 use std::collections::BTreeSet;
 use std::io::Read;

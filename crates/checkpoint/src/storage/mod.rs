@@ -11,14 +11,18 @@
 mod collect;
 mod commit;
 mod inspect;
+mod owned;
 mod ownership;
 mod pending;
 mod prune;
 mod source;
+mod verifier;
 
 pub use collect::{Collected, Hold};
 pub use inspect::{CheckpointSummary, Found, Recovered, find_checkpoints, open_checkpoint};
 pub use pending::PendingCheckpoint;
+pub(crate) use verifier::Verifier;
+pub use verifier::{Damage, Problem};
 
 use crate::decisions::Record;
 use crate::decisions::references::{Names, References, Retained};
@@ -27,8 +31,8 @@ use crate::layout::{JobLayout, SharedName};
 use crate::location::Location;
 use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, LocalStores, Stores};
-use headpond_state::{CheckpointId, CheckpointSource, Result};
-use ownership::Owned;
+use headpond_state::{CheckpointId, Result};
+use owned::Owned;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -116,11 +120,6 @@ impl CheckpointStorage {
     /// What the checkpoints of this job take that its owner keeps, those with an unreadable manifest not counted.
     pub fn retained(&self) -> Retained {
         self.inner.references().retained()
-    }
-
-    /// Where the files of this job's checkpoints come from, each checked as it is read.
-    pub fn source(&self) -> Arc<dyn CheckpointSource> {
-        Arc::new(source::SharedFiles { storage: self.clone() })
     }
 }
 

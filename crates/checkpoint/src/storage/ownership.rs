@@ -1,5 +1,6 @@
 //! One attempt at a time owns a job.
 
+use super::owned::Owned;
 use super::{CheckpointStorage, names_of, record_of};
 use crate::decisions::ids::next_id;
 use crate::decisions::references::References;
@@ -7,19 +8,6 @@ use crate::store::Ownership;
 use headpond_state::{AttemptId, CheckpointId, Error, Result};
 use std::collections::BTreeSet;
 use std::sync::Arc;
-
-/// What the owning attempt knows.
-#[derive(Debug)]
-pub(super) struct Owned {
-    pub(super) attempt: AttemptId,
-    /// Checkpoints found when the job was taken over, and this attempt's own.
-    pub(super) known: BTreeSet<CheckpointId>,
-    /// Numbers that this attempt has begun since its last commit, and not committed.
-    pub(super) given_up: BTreeSet<CheckpointId>,
-    /// The checkpoint of which nobody knows whether it was committed, if there is one.
-    pub(super) uncertain: Option<CheckpointId>,
-    pub(super) lock: Arc<dyn Ownership>,
-}
 
 impl CheckpointStorage {
     /// Makes `attempt` the job's owner until the last clone of this storage and the last of its sinks and sources is dropped, or

@@ -8,13 +8,21 @@ use headpond_state::{CheckpointSource, Context, Error, Result, StateFile};
 use std::fs::OpenOptions;
 use std::io::{self, BufReader, ErrorKind as Io, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const READ_BUFFER_BYTES: usize = 256 << 10;
 
 /// The files of one job.
 #[derive(Debug)]
-pub(super) struct SharedFiles {
-    pub(super) storage: CheckpointStorage,
+struct SharedFiles {
+    storage: CheckpointStorage,
+}
+
+impl CheckpointStorage {
+    /// Where the files of this job's checkpoints come from, each checked as it is read.
+    pub fn source(&self) -> Arc<dyn CheckpointSource> {
+        Arc::new(SharedFiles { storage: self.clone() })
+    }
 }
 
 impl SharedFiles {

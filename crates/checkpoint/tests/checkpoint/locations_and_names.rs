@@ -1,9 +1,10 @@
 //! Locations as users write them, and names as directories.
 
 use crate::support::*;
+use headpond_checkpoint::Location;
 use headpond_checkpoint::Stores;
 use headpond_checkpoint::layout::{JobLayout, SharedName, parse_checkpoint};
-use headpond_checkpoint::location::{Location, Target};
+use headpond_checkpoint::target::Target;
 use headpond_checkpoint::verify::verify;
 use headpond_state::{CheckpointId, ContentHash, ErrorKind, StateFile};
 use std::path::PathBuf;
