@@ -30,8 +30,10 @@ pub mod options;
 mod pace;
 pub mod print;
 mod row_splits;
+mod sink_input;
 pub mod table;
 mod values;
 
-pub use connector::{SinkInput, check, sink, source};
+pub use connector::{check, sink, source};
+pub use sink_input::SinkInput;
 pub use table::TableDescription;

@@ -4,10 +4,10 @@
 //! when the input ends: each writer keeps the current line of every key as state, and the last of the process's
 //! writers to finish prints what all of them have, sorted.
 
-use crate::connector::SinkInput;
 use crate::filesystem::{CurrentLines, LineForm, no_state};
 use crate::json::writer::write_value;
 use crate::options::{Options, declared};
+use crate::sink_input::SinkInput;
 use crate::table::TableDescription;
 use crate::values::timestamp::Standard;
 use crate::values::write::{check_writable, is_nested, write_scalar};

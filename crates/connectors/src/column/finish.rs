@@ -15,12 +15,16 @@ use headpond_runtime::batch::arrow_error;
 use headpond_runtime::{Error, Result};
 use std::sync::Arc;
 
-pub(super) fn array(
-    values: &mut Values,
-    len: usize,
-    validity: Option<BooleanBuffer>,
-    field: &FieldRef,
-) -> Result<ArrayRef> {
+impl Column {
+    /// The values as an array. The column is empty afterwards.
+    pub(crate) fn finish(&mut self) -> Result<ArrayRef> {
+        let nulls = self.validity.take().map(|mut bits| bits.finish());
+        let len = std::mem::take(&mut self.len);
+        array(&mut self.values, len, nulls, &self.field)
+    }
+}
+
+fn array(values: &mut Values, len: usize, validity: Option<BooleanBuffer>, field: &FieldRef) -> Result<ArrayRef> {
     let nulls = validity.map(NullBuffer::new);
     Ok(match values {
         Values::Bool(values) => Arc::new(BooleanArray::new(BooleanBuffer::from(taken(values)), nulls)),

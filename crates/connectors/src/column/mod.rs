@@ -8,7 +8,6 @@ mod finish;
 mod text;
 
 use crate::values::{Problem, sql_type};
-use arrow_array::ArrayRef;
 use arrow_buffer::BooleanBufferBuilder;
 use arrow_schema::{DataType, FieldRef, TimeUnit};
 use headpond_runtime::{Error, Result};
@@ -114,13 +113,6 @@ impl Column {
             validity.truncate(len.min(validity.len()));
         }
         self.len = self.len.min(len);
-    }
-
-    /// The values as an array. The column is empty afterwards.
-    pub(crate) fn finish(&mut self) -> Result<ArrayRef> {
-        let nulls = self.validity.take().map(|mut bits| bits.finish());
-        let len = std::mem::take(&mut self.len);
-        finish::array(&mut self.values, len, nulls, &self.field)
     }
 
     fn validity_mut(&mut self) -> &mut BooleanBufferBuilder {
