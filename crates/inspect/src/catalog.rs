@@ -3,7 +3,7 @@
 use crate::arrow_columns::field;
 use crate::checkpoint::InspectedCheckpoint;
 use crate::form::{Form, FormColumn};
-use crate::reading::StateReaders;
+use crate::readers::StateReaders;
 use arrow_schema::{Schema, SchemaRef};
 use headpond_checkpoint::OperatorState;
 use headpond_state::names::{listed, nearest};

@@ -7,7 +7,7 @@
 //!
 //! State is read as a stream, whatever its size. Which backend reads a handle is said by who knows backends ([`StateReaders`]).
 //!
-//! In reading order: `checkpoint`, `catalog`, `form` (entries to rows), `arrow_columns`, `reading`, `query`, `export`, `diff`.
+//! In reading order: `checkpoint`, `catalog`, `form` (entries to rows), `arrow_columns`, `readers`, `reading`, `query`, `export`, `diff`.
 
 mod arrow_columns;
 mod catalog;
@@ -16,6 +16,7 @@ mod diff;
 mod export;
 mod form;
 mod query;
+mod readers;
 mod reading;
 
 pub use arrow_array::RecordBatch;
@@ -25,4 +26,4 @@ pub use checkpoint::InspectedCheckpoint;
 pub use diff::{StateDiff, diff};
 pub use export::{FileFormat, RowWriter, as_text};
 pub use query::RowSink;
-pub use reading::StateReaders;
+pub use readers::StateReaders;

@@ -4,26 +4,15 @@ use crate::arrow_columns::array;
 use crate::catalog::{StateTable, TablePart};
 use crate::checkpoint::InspectedCheckpoint;
 use crate::form::{Decoder, FormColumn, Rows};
+use crate::readers::StateReaders;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use headpond_state::{Context, Error, Flow, MaxParallelism, RestoredState, Result, StateReader};
-use std::fmt::Debug;
+use headpond_state::{Context, Error, Flow, RestoredState, Result};
 
 /// The most rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
 /// From so many bytes of entries on a batch has enough rows.
 const BATCH_BYTES: usize = 1 << 20;
-
-/// Opens what snapshots of backends left, for reading.
-///
-/// Which backend reads a handle follows from the handle's format; who knows concrete backends says it here.
-pub trait StateReaders: Debug + Send + Sync {
-    /// A reader of a handle of a job with this many key groups.
-    ///
-    /// # Errors
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a format that nobody reads, and as the reader's.
-    fn open<'a>(&self, state: RestoredState<'a>, max_parallelism: MaxParallelism) -> Result<Box<dyn StateReader + 'a>>;
-}
 
 /// What is read of a table.
 #[derive(Debug, Clone)]

@@ -1,6 +1,5 @@
 //! What an entry's key is made of.
 
-use super::is_time_first;
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
 use headpond_state::encoding::{KeyReader, KeySchema};
 use headpond_state::row::{DataKind, Datum, Field, FieldType, RowSchema};
@@ -223,4 +222,10 @@ fn namespace_of_old(state: &StateDescriptor, operator: &[StateDescriptor]) -> Ro
         StateKind::Aggregating if has_sessions => RowSchema::default(),
         _ => window(["window_start", "window_end"]),
     }
+}
+
+/// Whether a state's entries begin with a time.
+fn is_time_first(state: &StateDescriptor) -> bool {
+    // Descriptors of timers were written without an order once.
+    state.kind == StateKind::Timer || state.order == EntryOrder::TimeFirst
 }

@@ -18,7 +18,7 @@ pub(crate) use decoder::{Decoder, Rows};
 use entry_key::EntryKeyForm;
 use headpond_state::row::{DataKind, FieldType};
 use headpond_state::ttl::TtlConfig;
-use headpond_state::{EntryOrder, MaxParallelism, Result, StateDescriptor, StateKind};
+use headpond_state::{MaxParallelism, Result, StateDescriptor};
 use value::ValueForm;
 
 /// The column that says when an entry expires.
@@ -123,10 +123,4 @@ impl Columns {
         }
         self.0.push(FormColumn { name: own, ty, place });
     }
-}
-
-/// Whether a state's entries begin with a time.
-fn is_time_first(state: &StateDescriptor) -> bool {
-    // Descriptors of timers were written without an order once.
-    state.kind == StateKind::Timer || state.order == EntryOrder::TimeFirst
 }

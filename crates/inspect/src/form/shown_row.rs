@@ -6,6 +6,9 @@ use headpond_state::row::{DataKind, Datum, Field, FieldType};
 use headpond_state::sums::{EXACT_PARTS, ExactSum, IS_SET, LOST};
 use headpond_state::{Error, Result};
 
+/// Takes a row of a value: its namespace, where the value tells it, and its columns.
+pub(super) type GiveRow<'a> = dyn FnMut(Option<&[Datum]>, &[Datum]) -> Result<()> + 'a;
+
 /// What the columns of a row are made of.
 #[derive(Debug)]
 pub(super) struct ShownRow {

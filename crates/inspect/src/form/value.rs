@@ -1,7 +1,7 @@
 //! What is in a value, by its codec.
 
 use super::sessions::SessionsForm;
-use super::shown_row::ShownRow;
+use super::shown_row::{GiveRow, ShownRow};
 use headpond_state::codec::{AvroCodec, Codec, Counter, FixedWidth, Utf8};
 use headpond_state::row::{DataKind, Datum, FieldType, RowCodec, RowFormat, RowSchema};
 use headpond_state::{Error, Result, StateDescriptor, StateKind};
@@ -10,9 +10,6 @@ use headpond_state::{Error, Result, StateDescriptor, StateKind};
 const VALUE: &str = "value";
 /// The name of the count of rows that are kept once.
 const ROWS: &str = "_rows";
-
-/// Takes a row of a value: its namespace, where the value tells it, and its columns.
-pub(super) type GiveRow<'a> = dyn FnMut(Option<&[Datum]>, &[Datum]) -> Result<()> + 'a;
 
 /// How values are read.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Joins: by a hash table where there is an equality, else by trying all pairs.
 
-use super::planner::Planner;
+use super::expressions::Expressions;
 use datafusion_common::{DFSchema, Result};
 use datafusion_expr::{Expr, Join};
 use datafusion_physical_expr::PhysicalExpr;
@@ -12,19 +12,20 @@ use std::sync::Arc;
 
 /// The operator of a join of two inputs, each in one partition.
 pub(super) fn join(
-    planner: &Planner<'_>,
+    expressions: &Expressions,
     join: &Join,
     left: Arc<dyn ExecutionPlan>,
     right: Arc<dyn ExecutionPlan>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
-    let filter = join.filter.as_ref().map(|filter| join_filter(planner, filter, join, &left, &right)).transpose()?;
+    let filter =
+        join.filter.as_ref().map(|filter| join_filter(expressions, filter, join, &left, &right)).transpose()?;
     if join.on.is_empty() {
         return Ok(Arc::new(NestedLoopJoinExec::try_new(left, right, filter, &join.join_type, None)?));
     }
     let mut on: JoinOn = Vec::with_capacity(join.on.len());
     for (of_left, of_right) in &join.on {
-        let of_left: Arc<dyn PhysicalExpr> = planner.expr(of_left, join.left.schema())?;
-        on.push((of_left, planner.expr(of_right, join.right.schema())?));
+        let of_left: Arc<dyn PhysicalExpr> = expressions.expr(of_left, join.left.schema())?;
+        on.push((of_left, expressions.expr(of_right, join.right.schema())?));
     }
     Ok(Arc::new(HashJoinExec::try_new(
         left,
@@ -41,7 +42,7 @@ pub(super) fn join(
 
 /// A condition on pairs, over the columns of both sides that it reads.
 fn join_filter(
-    planner: &Planner<'_>,
+    expressions: &Expressions,
     filter: &Expr,
     join: &Join,
     left: &Arc<dyn ExecutionPlan>,
@@ -62,7 +63,7 @@ fn join_filter(
         }
     }
     let schema = DFSchema::new_with_metadata(qualified, HashMap::new())?;
-    let expr = planner.expr(filter, &schema)?;
+    let expr = expressions.expr(filter, &schema)?;
     let [left, right] = indices;
     let indices = JoinFilter::build_column_indices(left, right);
     Ok(JoinFilter::new(expr, indices, Arc::new(arrow_schema::Schema::new(fields))))

@@ -4,9 +4,10 @@
 //! the [`scan`] of a table: it reads the parts of a state on threads of their own, a few batches ahead. What operators must hold
 //! (a sort, the hash table of an aggregate) is bounded, and goes to disk beyond.
 //!
-//! In reading order: [`session`] (what there is to ask), [`planner`], [`joins`], [`scan`], [`error`].
+//! In reading order: [`session`] (what there is to ask), [`planner`], [`expressions`], [`joins`], [`scan`], [`error`].
 
 mod error;
+mod expressions;
 mod joins;
 mod planner;
 mod scan;

@@ -3,17 +3,16 @@
 //! Filters, projections and the first half of an aggregate run on the parts of a state as they are; whatever needs all rows gathers
 //! them first. A limit that is reached ends the readers.
 
+use super::expressions::Expressions;
 use super::joins::join;
 use super::scan::{StateScan, scanned};
 use crate::catalog::StateCatalog;
 use datafusion_common::{DFSchema, DataFusionError, Result};
-use datafusion_expr::execution_props::ExecutionProps;
 use datafusion_expr::expr::{WindowFunction, WindowFunctionParams, physical_name};
 use datafusion_expr::logical_plan::{FetchType, SkipType};
-use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion_expr::{Aggregate, Expr, Limit, LogicalPlan, Projection, SortExpr, Values, Window};
 use datafusion_physical_expr::aggregate::LoweredAggregateBuilder;
-use datafusion_physical_expr::{LexOrdering, PhysicalExpr, create_physical_expr, create_physical_sort_exprs};
+use datafusion_physical_expr::{LexOrdering, create_physical_sort_exprs};
 use datafusion_physical_plan::ExecutionPlan;
 use datafusion_physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion_physical_plan::coalesce_partitions::CoalescePartitionsExec;
@@ -30,13 +29,12 @@ use std::sync::Arc;
 /// Makes operators.
 pub(super) struct Planner<'c> {
     catalog: &'c StateCatalog,
-    properties: ExecutionProps,
-    context: PhysicalPlanningContext,
+    expressions: Expressions,
 }
 
 impl<'c> Planner<'c> {
     pub(super) fn new(catalog: &'c StateCatalog) -> Self {
-        Planner { catalog, properties: ExecutionProps::new(), context: PhysicalPlanningContext::default() }
+        Planner { catalog, expressions: Expressions::default() }
     }
 
     /// The operators that compute `plan`.
@@ -54,7 +52,7 @@ impl<'c> Planner<'c> {
             LogicalPlan::SubqueryAlias(alias) => self.plan(&alias.input),
             LogicalPlan::Projection(projection) => self.projection(projection),
             LogicalPlan::Filter(filter) => {
-                let predicate = self.expr(&filter.predicate, filter.input.schema())?;
+                let predicate = self.expressions.expr(&filter.predicate, filter.input.schema())?;
                 Ok(Arc::new(FilterExec::try_new(predicate, self.plan(&filter.input)?)?))
             }
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
@@ -64,7 +62,9 @@ impl<'c> Planner<'c> {
                 self.sorted(input, &sort.expr, sort.input.schema(), sort.fetch)
             }
             LogicalPlan::Limit(limit) => self.limit(limit),
-            LogicalPlan::Join(found) => join(self, found, self.gathered(&found.left)?, self.gathered(&found.right)?),
+            LogicalPlan::Join(found) => {
+                join(&self.expressions, found, self.gathered(&found.left)?, self.gathered(&found.right)?)
+            }
             LogicalPlan::Union(union) => {
                 let inputs = union.inputs.iter().map(|input| self.plan(input)).collect::<Result<_>>()?;
                 UnionExec::try_new(inputs)
@@ -83,15 +83,6 @@ impl<'c> Planner<'c> {
                 Err(not_supported(&format!("{name} in a query")))
             }
         }
-    }
-
-    /// An expression over the columns of a plan.
-    pub(super) fn expr(&self, expr: &Expr, schema: &DFSchema) -> Result<Arc<dyn PhysicalExpr>> {
-        create_physical_expr(expr, schema, &self.properties, &self.context)
-    }
-
-    fn exprs(&self, exprs: &[Expr], schema: &DFSchema) -> Result<Vec<Arc<dyn PhysicalExpr>>> {
-        exprs.iter().map(|expr| self.expr(expr, schema)).collect()
     }
 
     /// The operators of a plan, all rows in one partition.
@@ -119,7 +110,7 @@ impl<'c> Planner<'c> {
                 Some(index) => input.schema().field(index).name().clone(),
                 None => physical_name(expr)?,
             };
-            named.push((self.expr(expr, schema)?, name));
+            named.push((self.expressions.expr(expr, schema)?, name));
         }
         Ok(Arc::new(ProjectionExec::try_new(named, input)?))
     }
@@ -132,7 +123,7 @@ impl<'c> Planner<'c> {
             if matches!(group, Expr::GroupingSet(_)) {
                 return Err(not_supported("GROUPING SETS, ROLLUP and CUBE"));
             }
-            groups.push((self.expr(group, logical)?, physical_name(group)?));
+            groups.push((self.expressions.expr(group, logical)?, physical_name(group)?));
         }
         let groups = match groups.is_empty() {
             true => PhysicalGroupBy::new(Vec::new(), Vec::new(), Vec::new(), false),
@@ -140,8 +131,14 @@ impl<'c> Planner<'c> {
         };
         let (mut calls, mut filters) = (Vec::new(), Vec::new());
         for call in &aggregate.aggr_expr {
-            let lowered =
-                LoweredAggregateBuilder::new(call, logical, &physical, &self.properties, &self.context).build()?;
+            let lowered = LoweredAggregateBuilder::new(
+                call,
+                logical,
+                &physical,
+                &self.expressions.properties,
+                &self.expressions.context,
+            )
+            .build()?;
             if !lowered.order_bys.is_empty() {
                 return Err(not_supported("ORDER BY within an aggregate"));
             }
@@ -182,13 +179,18 @@ impl<'c> Planner<'c> {
             }
             let ignores_nulls =
                 null_treatment.is_some_and(|nulls| nulls == datafusion_expr::expr::NullTreatment::IgnoreNulls);
-            let filter = filter.as_ref().map(|filter| self.expr(filter, input_schema)).transpose()?;
+            let filter = filter.as_ref().map(|filter| self.expressions.expr(filter, input_schema)).transpose()?;
             calls.push(create_window_expr(
                 fun,
                 name,
-                &self.exprs(args, input_schema)?,
-                &self.exprs(partition_by, input_schema)?,
-                &create_physical_sort_exprs(order_by, input_schema, &self.properties, &self.context)?,
+                &self.expressions.exprs(args, input_schema)?,
+                &self.expressions.exprs(partition_by, input_schema)?,
+                &create_physical_sort_exprs(
+                    order_by,
+                    input_schema,
+                    &self.expressions.properties,
+                    &self.expressions.context,
+                )?,
                 Arc::new(window_frame.clone()),
                 Arc::clone(input_schema.inner()),
                 ignores_nulls,
@@ -206,7 +208,7 @@ impl<'c> Planner<'c> {
         schema: &DFSchema,
         fetch: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let order = create_physical_sort_exprs(order, schema, &self.properties, &self.context)?;
+        let order = create_physical_sort_exprs(order, schema, &self.expressions.properties, &self.expressions.context)?;
         Ok(match LexOrdering::new(order) {
             Some(order) => Arc::new(SortExec::new(order, input).with_fetch(fetch)),
             None => input,
@@ -226,7 +228,7 @@ impl<'c> Planner<'c> {
         let nothing = DFSchema::empty();
         let rows = values.values.iter().map(|row| {
             let named = row.iter().zip(values.schema.fields());
-            let exprs = named.map(|(expr, field)| Ok((self.expr(expr, &nothing)?, field.name().clone())));
+            let exprs = named.map(|(expr, field)| Ok((self.expressions.expr(expr, &nothing)?, field.name().clone())));
             let row = PlaceholderRowExec::new(Arc::clone(nothing.inner()));
             let row = ProjectionExec::try_new(exprs.collect::<Result<Vec<_>>>()?, Arc::new(row))?;
             Ok(Arc::new(row) as Arc<dyn ExecutionPlan>)
