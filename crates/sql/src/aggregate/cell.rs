@@ -1,6 +1,7 @@
 //! One accumulator of all groups of a batch: a column that rows are folded into.
 
-use super::accumulators::Fold;
+use super::fold::Fold;
+use super::overflow::Overflow;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Date32Type, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
@@ -406,12 +407,6 @@ impl Cell {
             *set = false;
         }
     }
-}
-
-/// A value grew beyond its type at a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Overflow {
-    pub(super) row: usize,
 }
 
 #[inline]

@@ -5,13 +5,14 @@
 //! key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
 
 use super::accumulators::Accumulators;
-use super::cell::Overflow;
 use super::group_codec::GroupCodec;
 use super::grouping::Grouping;
 use super::layout::{AggregatePlan, OutputColumn};
 use super::migration::migration;
+use super::overflow::Overflow;
 use super::results::results;
-use super::value_sets::{GroupedBatch, Transitions, ValueSets};
+use super::transitions::Transitions;
+use super::value_sets::{GroupedBatch, ValueSets};
 use crate::gathering::{Gathering, differing_rows};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_runtime::KeyedBatch;

@@ -1,7 +1,8 @@
 //! Accumulators merged into others: slices into a window, sessions that a row joins into one.
 
 use super::accumulators::Accumulators;
-use super::cell::{Cell, CellKind, CellValues, Overflow, add_compensated, is_beyond};
+use super::cell::{Cell, CellKind, CellValues, add_compensated, is_beyond};
+use super::overflow::Overflow;
 use headpond_state::row::Datum;
 use headpond_state::sums::ExactSum;
 use std::cmp::Ordering;

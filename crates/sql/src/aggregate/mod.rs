@@ -10,11 +10,13 @@
 //! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
 //! result once, when time has passed it.
 //!
-//! In reading order: `layout`, `columns`, `cell`, `accumulators`, `merge`, `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`, `migration`.
+//! In reading order: `layout`, `columns`, `fold`, `overflow`, `cell`, `transitions`, `accumulators`, `merge`, `numbers`,
+//! `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`, `migration`.
 
 mod accumulators;
 mod cell;
 mod columns;
+mod fold;
 mod group;
 mod group_codec;
 mod grouping;
@@ -22,7 +24,9 @@ mod layout;
 mod merge;
 mod migration;
 mod numbers;
+mod overflow;
 mod results;
+mod transitions;
 mod value_sets;
 mod window;
 

@@ -16,9 +16,11 @@ mod extremes;
 mod lifetime;
 
 use self::counts::{VERSION, read_counts, write_counts};
-use super::accumulators::{Accumulators, selection};
+use super::accumulators::Accumulators;
+use super::fold::selection;
 use super::grouping::Grouping;
 use super::layout::{AggregatePlan, CellSpec, SetOrder, SetSpec};
+use super::transitions::{Transition, Transitions};
 use arrow_buffer::{BooleanBuffer, BooleanBufferBuilder};
 use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::datum::field_type;
@@ -67,26 +69,6 @@ struct Set {
     encoder: KeyEncoder,
     ty: FieldType,
     schema: KeySchema,
-}
-
-/// The values that came and went with a batch, by set and filter: each is a row of the batch with that value and a sign.
-#[derive(Debug, Default)]
-pub(super) struct Transitions(Vec<Transition>);
-
-#[derive(Debug)]
-struct Transition {
-    set: usize,
-    filter: usize,
-    signs: Vec<i64>,
-    rows: BooleanBuffer,
-}
-
-impl Transitions {
-    /// The signs of all rows and which rows stand for a transition.
-    pub(super) fn of(&self, set: usize, filter: usize) -> Option<(&[i64], &BooleanBuffer)> {
-        let transition = self.0.iter().find(|transition| transition.set == set && transition.filter == filter)?;
-        Some((&transition.signs, &transition.rows))
-    }
 }
 
 /// A batch with its groups.

@@ -9,14 +9,15 @@
 
 use super::row_times::{RowTimes, WITHOUT_TIME};
 use super::rows::ClosedWindows;
-use super::{WINDOWS_PER_PASS, WindowSpec, Windows, timers_descriptor};
+use super::spec::{WINDOWS_PER_PASS, WindowSpec, Windows, timers_descriptor};
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::columns::{SLICE, WINDOW};
 use crate::aggregate::group::{ACCUMULATORS, accumulators_descriptor, give_slices, overflow_error};
 use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::grouping::Grouping;
 use crate::aggregate::layout::AggregatePlan;
-use crate::aggregate::value_sets::{GroupedBatch, Transitions, ValueSets};
+use crate::aggregate::transitions::Transitions;
+use crate::aggregate::value_sets::{GroupedBatch, ValueSets};
 use crate::expression::{WindowShape, window_start};
 use arrow_array::UInt32Array;
 use headpond_runtime::KeyedBatch;

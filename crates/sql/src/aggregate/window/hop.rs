@@ -8,8 +8,8 @@
 //! There is a timer for the first window that ends with a slice, and a window that closes sets the next one's while it leaves slices
 //! behind. A key's windows close in the order of their ends, however many of them are due at once.
 
-use super::WINDOWS_PER_PASS;
 use super::fixed::{FixedWindows, without_accumulators};
+use super::spec::WINDOWS_PER_PASS;
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::overflow_error;
 use crate::aggregate::merge::Merged;

@@ -1,8 +1,7 @@
 //! Rows that come too late for all of their windows.
 
-use super::WindowSpec;
+use super::spec::WindowSpec;
 use arrow_array::{RecordBatch, RecordBatchOptions, UInt32Array};
-use arrow_schema::SchemaRef;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::operator::{Counters, OperatorContext};
 use headpond_state::Result;
@@ -10,15 +9,6 @@ use std::sync::Arc;
 
 /// The port to which late rows are given.
 pub(crate) const LATE_ROWS_PORT: usize = 1;
-
-/// What is given of late rows.
-#[derive(Debug, Clone)]
-pub(crate) struct LateRows {
-    /// These columns of the input.
-    pub(crate) columns: Vec<usize>,
-    /// Under these names.
-    pub(crate) schema: SchemaRef,
-}
 
 impl WindowSpec {
     /// Counts rows of a batch that are late, and gives them where anybody wants them.

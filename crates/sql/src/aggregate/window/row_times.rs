@@ -1,6 +1,6 @@
 //! What a batch's rows say of time.
 
-use super::{RowTime, WindowSpec, Windows};
+use super::spec::{RowTime, WindowSpec, Windows};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, RecordBatch, TimestampMillisecondArray};

@@ -19,13 +19,13 @@ mod value;
 
 use super::row_times::{RowTimes, WITHOUT_TIME};
 use super::rows::ClosedWindows;
-use super::{WINDOWS_PER_PASS, WindowSpec, timers_descriptor};
+use super::spec::{WINDOWS_PER_PASS, WindowSpec, timers_descriptor};
 use crate::aggregate::accumulators::Accumulators;
-use crate::aggregate::cell::Overflow;
 use crate::aggregate::columns::WINDOW;
 use crate::aggregate::group::{ACCUMULATORS, give_slices, overflow_error};
 use crate::aggregate::grouping::Grouping;
 use crate::aggregate::layout::AggregatePlan;
+use crate::aggregate::overflow::Overflow;
 use arrow_array::UInt32Array;
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::ChangeBatch;
