@@ -2,8 +2,8 @@
 
 use super::deltas::Delta;
 use super::emission::{Emission, ROWS_PER_SLICE};
+use super::piece::Piece;
 use super::plan::{Alone, JoinPlan};
-use super::probe::Piece;
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use headpond_runtime::batch::arrow_error;
 use headpond_state::Result;

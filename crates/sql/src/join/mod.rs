@@ -15,17 +15,19 @@
 //! ([`Matching`](matching::Matching)) and given ([`Emission`](emission::Emission)). Between any two of these steps the operator can
 //! stop and go on later, so a key with a million rows needs no more memory than any other.
 //!
-//! In reading order: `plan`, `rows`, `deltas`, `probe`, `emission`, `matching`, `work`, `regular`, `times`, `buckets`, `interval`.
+//! In reading order: `plan`, `rows`, `stored`, `deltas`, `piece`, `probe`, `emission`, `matching`, `work`, `regular`, `times`, `buckets`, `interval`.
 
 mod buckets;
 mod deltas;
 mod emission;
 mod interval;
 mod matching;
+mod piece;
 mod plan;
 mod probe;
 mod regular;
 mod rows;
+mod stored;
 mod times;
 mod work;
 

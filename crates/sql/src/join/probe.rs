@@ -1,20 +1,13 @@
 //! Reads the stored rows that a batch's rows may match, a piece at a time.
 
-use super::rows::Kept;
-use super::work::Stored;
-use arrow_array::ArrayRef;
-use headpond_runtime::datum::{column_of, datum_at};
+use super::piece::Piece;
+use super::stored::Stored;
+use headpond_runtime::datum::column_of;
 use headpond_runtime::numbers::column_of_numbers;
 use headpond_state::backend::{Flow, KeyBatch, ScanRange};
 use headpond_state::encoding::put_i64;
 use headpond_state::row::Datum;
 use headpond_state::{KeyedStateBackend, Result};
-
-/// Stored rows of a piece.
-const ROWS_PER_PIECE: usize = 4096;
-
-/// Bytes of stored rows after which a piece ends.
-const BYTES_PER_PIECE: usize = 1 << 20;
 
 /// Ranges that are read together at most.
 const RANGES_PER_SCAN: usize = 8192;
@@ -37,26 +30,6 @@ pub(super) struct Probe {
     width: usize,
     scratch: Vec<Datum>,
     numbers: Vec<Option<i64>>,
-}
-
-/// Stored rows that have been read.
-#[derive(Debug, Default)]
-pub(super) struct Piece {
-    /// For each row the batch's rows that it may match: from, to.
-    pub(super) owners: Vec<(u32, u32)>,
-    /// What is kept of each row.
-    pub(super) kept: Vec<Kept>,
-    /// The number of matches of each row after this batch.
-    pub(super) matches: Vec<i64>,
-    /// The rows' entries, where they may have to be written again.
-    pub(super) keys: KeyBatch,
-    /// The rows' columns.
-    pub(super) columns: Vec<ArrayRef>,
-    /// The values of the rows' columns.
-    values: Vec<Vec<Datum>>,
-    /// The same where all of them are numbers.
-    numbers: Vec<Vec<Option<i64>>>,
-    bytes: usize,
 }
 
 impl Probe {
@@ -192,30 +165,5 @@ impl Probe {
             }
         }
         Ok(())
-    }
-}
-
-impl Piece {
-    fn clear(&mut self) {
-        self.owners.clear();
-        self.kept.clear();
-        self.matches.clear();
-        self.keys.clear();
-        self.columns.clear();
-        self.values.iter_mut().for_each(Vec::clear);
-        self.numbers.iter_mut().for_each(Vec::clear);
-        self.bytes = 0;
-    }
-
-    /// Appends the values of a row.
-    pub(super) fn push_row(&self, row: usize, datums: &mut Vec<Datum>) -> Result<()> {
-        for column in &self.columns {
-            datums.push(datum_at(column.as_ref(), row)?);
-        }
-        Ok(())
-    }
-
-    fn is_full(&self) -> bool {
-        self.kept.len() >= ROWS_PER_PIECE || self.bytes >= BYTES_PER_PIECE
     }
 }

@@ -3,7 +3,8 @@
 use super::deltas::Deltas;
 use super::plan::JoinPlan;
 use super::rows::{Identity, Kept, SideRows, push_row};
-use super::work::{Buffers, Join, Stored, Work};
+use super::stored::Stored;
+use super::work::{Buffers, Join, Work};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::key::KeyEncoder;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};

@@ -3,36 +3,15 @@
 use super::deltas::Deltas;
 use super::emission::{Columns, Emission};
 use super::matching::Matching;
+use super::piece::Piece;
 use super::plan::{Alone, JoinPlan};
-use super::probe::{Piece, Probe};
-use super::rows::{Kept, SideRows};
-use arrow_schema::DataType;
+use super::probe::Probe;
+use super::rows::Kept;
+use super::stored::Stored;
 use headpond_runtime::operator::{OperatorContext, Progress};
 use headpond_runtime::{KeyedBatch, Output};
 use headpond_state::row::Datum;
-use headpond_state::{KeyedStateBackend, Result, StateId, WriteBatch};
-
-/// The state of a side.
-#[derive(Debug)]
-pub(super) struct Stored {
-    pub(super) state: StateId,
-    pub(super) rows: SideRows,
-    /// The types of the row's columns.
-    pub(super) types: Vec<DataType>,
-}
-
-impl Stored {
-    /// Registers the state of side `side`.
-    pub(super) fn register(
-        backend: &mut dyn KeyedStateBackend,
-        plan: &JoinPlan,
-        side: usize,
-        rows: SideRows,
-    ) -> Result<Self> {
-        let state = backend.register(&rows.descriptor(plan))?;
-        Ok(Stored { state, rows, types: plan.sides[side].types() })
-    }
-}
+use headpond_state::{KeyedStateBackend, Result, WriteBatch};
 
 /// A batch of one side.
 #[derive(Debug)]

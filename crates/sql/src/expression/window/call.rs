@@ -1,6 +1,6 @@
 //! Calls of window functions.
 
-use super::function::WindowKind;
+use super::kind::WindowKind;
 use super::{WindowPart, interval_ms};
 use datafusion_expr::Expr;
 use headpond_state::Error;

@@ -12,11 +12,13 @@ mod call;
 mod function;
 mod hop;
 mod interval;
+mod kind;
 
 pub(crate) use call::{WindowCall, WindowShape};
-pub(crate) use function::{WindowKind, window_functions, window_udf};
+pub(crate) use function::{window_functions, window_udf};
 pub(crate) use hop::HopFactory;
 pub(crate) use interval::interval_ms;
+pub(crate) use kind::WindowKind;
 
 /// What a window function tells of a row's window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
