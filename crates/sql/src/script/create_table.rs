@@ -1,8 +1,9 @@
 //! `CREATE TABLE`.
 
 use super::data_type::parse_type;
-use super::statement::{parse_name, parse_names, parse_words, refused, word_here};
+use super::refusal::refused;
 use super::tokens::{position, syntax_error, unexpected};
+use super::words::{parse_name, parse_names, parse_words, word_here};
 use crate::position::{At, Position};
 use arrow_schema::DataType;
 use datafusion_sql::sqlparser::ast::Expr;

@@ -13,9 +13,10 @@
 //! | `TIMESTAMP_LTZ(0 to 3)` | `Timestamp(Millisecond, "UTC")` |
 //! | `ROW<…>`, `ARRAY<…>`, `MAP<…>` | `Struct`, `List`, `Map` |
 
+use super::refusal::refused;
 use super::scan::Piece;
-use super::statement::{parse_words, refused, word_here};
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
+use super::words::{parse_words, word_here};
 use crate::position::{At, Position};
 use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};

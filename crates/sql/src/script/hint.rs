@@ -3,7 +3,7 @@
 //!
 //! `sqlparser` drops comments, so hints are read from the words of the statement.
 
-use super::not_supported;
+use super::refusal::not_supported;
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan, Whitespace};
 use headpond_config::units::parse_duration;

@@ -9,19 +9,22 @@
 mod create_table;
 mod data_type;
 mod hint;
+mod refusal;
 mod scan;
 mod setting;
 mod statement;
+mod statement_kind;
 mod tokens;
+mod words;
 
 pub use create_table::{CreateTable, TableColumn, TableOption, Watermark};
+pub use statement_kind::{Explained, Insert, SourceQuery, StatementKind};
 
 pub(crate) use data_type::{parse_type_text, type_name};
-pub(crate) use hint::{Hints, StateTtlHint, StateUidHint};
+pub(crate) use hint::{StateTtlHint, StateUidHint};
+pub(crate) use refusal::not_supported;
 
 use crate::position::{At, Position};
-use datafusion_sql::sqlparser::ast::Query;
-use datafusion_sql::sqlparser::tokenizer::TokenWithSpan;
 use headpond_state::{Context, Error, ErrorKind, Result};
 
 /// A parsed SQL file.
@@ -42,76 +45,6 @@ pub struct Statement {
     pub beginning: String,
     /// What it says.
     pub kind: StatementKind,
-}
-
-/// What a statement says.
-#[derive(Debug, Clone)]
-pub enum StatementKind {
-    /// `SET key = value`.
-    Set {
-        /// The option's key.
-        key: String,
-        /// The value as it was written, without quotes.
-        value: String,
-    },
-    /// `SET` or `SET key`: show the settings.
-    Show {
-        /// The one to show; `None` for all.
-        key: Option<String>,
-    },
-    /// `RESET` or `RESET key`.
-    Reset {
-        /// The one to reset; `None` for all.
-        key: Option<String>,
-    },
-    /// `CREATE TABLE`.
-    CreateTable(Box<CreateTable>),
-    /// `CREATE VIEW name AS query`.
-    CreateView {
-        /// The view's name.
-        name: String,
-        /// The names of its columns, if they are given.
-        columns: Vec<String>,
-        /// Its query.
-        query: SourceQuery,
-    },
-    /// `INSERT INTO table query`.
-    Insert(Box<Insert>),
-    /// `EXPLAIN INSERT INTO …` or `EXPLAIN query`.
-    Explain(Explained),
-}
-
-/// An `INSERT INTO`.
-#[derive(Debug, Clone)]
-pub struct Insert {
-    /// The table to insert into.
-    pub table: String,
-    /// Where its name stands.
-    pub table_position: Position,
-    /// The columns to fill, if they are listed.
-    pub columns: Vec<(String, Position)>,
-    /// What to insert.
-    pub query: SourceQuery,
-}
-
-/// What an `EXPLAIN` explains.
-#[derive(Debug, Clone)]
-pub enum Explained {
-    /// An insert.
-    Insert(Box<Insert>),
-    /// A query.
-    Query(SourceQuery),
-}
-
-/// A query with its words, which tell where something stands that the syntax tree has no place for.
-#[derive(Debug, Clone)]
-pub struct SourceQuery {
-    /// The query.
-    pub query: Box<Query>,
-    /// Where it begins.
-    pub position: Position,
-    pub(crate) tokens: Vec<TokenWithSpan>,
-    pub(crate) hints: Hints,
 }
 
 /// Parses the text of a SQL file; `file` is for messages.
@@ -143,15 +76,6 @@ pub fn parse(text: &str, file: &str) -> Result<Script> {
         return Err(error.with(Context::Path, file));
     }
     Ok(Script { file: file.to_owned(), statements })
-}
-
-/// The error for something that is known and not supported; `instead` is what to do.
-pub(crate) fn not_supported(what: &str, instead: Option<&str>) -> Error {
-    let error = Error::unsupported(format!("{what} is not supported"));
-    match instead {
-        Some(instead) => error.hint(instead),
-        None => error,
-    }
 }
 
 /// The error of a statement, with its places, and where to read on if it names no way out.

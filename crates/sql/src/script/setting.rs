@@ -3,8 +3,8 @@
 //! `SET 'a.b' = 'c'`, `SET a.b=c`, `SET a.b = 10 s` and `SET a.b = "c"` are one and the same. White space within a key, and line breaks
 //! within a value next to a dot or inside quotes, come from pasting and are dropped.
 
-use super::StatementKind;
 use super::scan::{Cursor, Piece};
+use super::statement_kind::StatementKind;
 use crate::position::At;
 use headpond_state::{Error, Result};
 

@@ -2,10 +2,12 @@
 
 use super::create_table::parse_create_table;
 use super::hint::hints;
+use super::refusal::refused;
 use super::scan::Piece;
 use super::setting::{parse_reset, parse_set};
+use super::statement_kind::{Explained, Insert, SourceQuery, StatementKind};
 use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
-use super::{Explained, Insert, SourceQuery, StatementKind, not_supported};
+use super::words::{parse_name, parse_names, parse_words, word_at, word_here};
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
@@ -148,62 +150,11 @@ fn version_of_a_table(tokens: &[TokenWithSpan]) -> Option<Position> {
     Some(pair[0].span.start.into())
 }
 
-/// Parses a name of one part.
-pub(super) fn parse_name(parser: &mut Parser<'_>) -> Result<(String, Position)> {
-    let at = position(parser);
-    let name = parser.parse_identifier().map_err(syntax_error)?;
-    if parser.peek_token_ref().token == Token::Period {
-        return Err(Error::unsupported("names of catalogs and databases are not supported")
-            .hint("use the name of the table alone")
-            .at(at));
-    }
-    Ok((name.value, at))
-}
-
-/// Parses `(name, name, …)`.
-pub(super) fn parse_names(parser: &mut Parser<'_>) -> Result<Vec<(String, Position)>> {
-    parser.expect_token(&Token::LParen).map_err(syntax_error)?;
-    let mut names = vec![parse_name(parser)?];
-    while parser.consume_token(&Token::Comma) {
-        names.push(parse_name(parser)?);
-    }
-    parser.expect_token(&Token::RParen).map_err(syntax_error)?;
-    Ok(names)
-}
-
-/// Whether the next words are these; if so, they are taken. Compares without case.
-pub(super) fn parse_words(parser: &mut Parser<'_>, words: &[&str]) -> bool {
-    let matches = words.iter().enumerate().all(|(index, word)| word_at(parser, index) == *word);
-    if matches {
-        for _ in words {
-            parser.next_token();
-        }
-    }
-    matches
-}
-
-/// The word the parser stands at, in capitals; empty if it is none.
-pub(super) fn word_here(parser: &Parser<'_>) -> String {
-    word_at(parser, 0)
-}
-
-fn word_at(parser: &Parser<'_>, index: usize) -> String {
-    match &parser.peek_nth_token_ref(index).token {
-        Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_uppercase(),
-        _ => String::new(),
-    }
-}
-
 fn end(parser: &mut Parser<'_>) -> Result<()> {
     match parser.peek_token_ref().token {
         Token::EOF => Ok(()),
         _ => Err(unexpected(parser, "`;`")),
     }
-}
-
-/// The error for something that is known and not supported.
-pub(super) fn refused(what: &str, position: Position, instead: Option<&str>) -> Error {
-    not_supported(what, instead).at(position)
 }
 
 /// The first words of statements that Headpond knows.
