@@ -3,7 +3,8 @@
 use super::error::external;
 use crate::catalog::{StateCatalog, StateTable};
 use crate::checkpoint::InspectedCheckpoint;
-use crate::reading::{StateReaders, Wanted, read_part};
+use crate::readers::StateReaders;
+use crate::reading::{Wanted, read_part};
 use arrow_schema::SchemaRef;
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_common::{DataFusionError, Result};

@@ -2,8 +2,8 @@
 
 use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base};
+use super::flow_window::FlowWindow;
 use super::types::canonical;
-use super::window::FlowWindow;
 use crate::aggregate::{
     AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn, RowTime,
     WindowAggregateFactory, WindowSpec, Windows,

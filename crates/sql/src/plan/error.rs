@@ -127,3 +127,8 @@ fn without_debug(message: &str) -> &str {
 fn first_line(message: &str) -> &str {
     message.lines().next().unwrap_or_default()
 }
+
+/// Our error on its way through DataFusion.
+pub(super) fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}

@@ -4,21 +4,23 @@
 //! change the expressions; where a step needs rows (an aggregate, a sink) the flow is *materialized*: one step that filters and
 //! projects.
 
+pub(super) use super::row_watermark::with_row_watermark;
+
 use super::column_names::ColumnNames;
 use super::error::planning_error;
+use super::flow_window::FlowWindow;
 use super::operator_ids::OperatorIds;
-use super::rank::RankLimit;
+use super::rank_limit::RankLimit;
 use super::session::Session;
 use super::source::{Sources, projection, scanned};
 use super::table::Table;
 use super::ttl::StateTtls;
-use super::window::FlowWindow;
 use super::window_table::WindowTable;
-use crate::expression::{Compiler, ProjectionFactory, WindowCall, is_random, substitute};
+use crate::expression::{Compiler, ProjectionFactory, WindowCall, is_processing_time, is_random, substitute};
 use crate::script::StateUidHint;
 use crate::settings::JobSettings;
 use crate::words::in_sql;
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
+use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_common::{Column, DFSchema};
 use datafusion_expr::{Expr, LogicalPlan};
@@ -53,6 +55,27 @@ pub(super) struct Flow {
     /// The hopping windows, or the sessions, that rows do not have as columns yet: an aggregate by them computes them itself,
     /// anything else needs [a row for each](FlowBuilder::with_rows_of_windows).
     pub(super) windows_to_come: Option<WindowCall>,
+}
+
+impl Flow {
+    /// The window of the rows: that of the node's columns, else the first that a column of the flow computes.
+    pub(super) fn window_of_rows(&self) -> Option<FlowWindow> {
+        if self.window.is_some() {
+            return self.window.clone();
+        }
+        let mut first: Option<WindowCall> = None;
+        let mut window = FlowWindow { start: None, end: None, time: None };
+        for expr in &self.columns {
+            let Some(Ok(call)) = WindowCall::of(expr) else { continue };
+            if call.is_no_value() || is_processing_time(&call.time) {
+                continue;
+            }
+            if first.get_or_insert_with(|| call.clone()).is_same_window(&call) {
+                *window.part(call.part) = Some(expr.clone());
+            }
+        }
+        first.map(|_| window)
+    }
 }
 
 /// Builds the nodes of one `INSERT`.
@@ -219,7 +242,7 @@ impl<'s> FlowBuilder<'s> {
             let index = flow.columns.iter().position(|column| column == expr)?;
             Some(column(base.field(index).name()))
         };
-        let window = FlowWindow::of(&flow).and_then(|window| window.renamed(kept));
+        let window = flow.window_of_rows().and_then(|window| window.renamed(kept));
         let event_time = flow.event_time.as_ref().and_then(|time| {
             // A window's last millisecond is event time, too, where the rows' own time is gone.
             kept(time).or_else(|| window.as_ref().and_then(|window| window.time.clone()))
@@ -281,12 +304,6 @@ pub(super) fn has_windows(plan: &LogicalPlan) -> Result<bool> {
 /// Whether an expression calls a window function.
 pub(super) fn is_windowed(expr: &Expr) -> bool {
     expr.exists(|expr| Ok(WindowCall::of(expr).is_some())).unwrap_or(false)
-}
-
-/// The schema with the hidden column of row watermarks.
-pub(super) fn with_row_watermark(schema: &Schema) -> SchemaRef {
-    let hidden = Arc::new(Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false));
-    Arc::new(Schema::new(schema.fields().iter().cloned().chain([hidden]).collect::<Vec<_>>()))
 }
 
 fn describe(filter: Option<&Expr>, columns: &[Expr]) -> String {

@@ -3,7 +3,7 @@
 use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder};
 use super::query::{optimize, plan_query};
-use super::rank::{is_numbered_within, key_of_one_row};
+use super::rank_limit::{is_numbered_within, key_of_one_row};
 use super::session::Session;
 use super::table::Table;
 use super::types::is_assignable;

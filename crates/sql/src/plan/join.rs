@@ -5,7 +5,6 @@ use super::error::planning_error;
 use super::flow::{Flow, FlowBuilder, column, over_base};
 use super::time_bounds::TimeBounds;
 use super::types::canonical;
-use super::window::FlowWindow;
 use crate::expression::{Compiler, WindowPart, substitute};
 use crate::join::{
     IntervalJoinFactory, IntervalSpec, JoinCondition, JoinKind, JoinPlan, JoinSide, JoinTime, RegularJoinFactory,
@@ -336,7 +335,7 @@ impl JoinedTime {
         if flow.event_time.as_ref() == Some(expr) {
             return Some(JoinedTime::Rows);
         }
-        match FlowWindow::of(flow)?.part_of(expr)? {
+        match flow.window_of_rows()?.part_of(expr)? {
             WindowPart::Time => Some(JoinedTime::WindowTime),
             WindowPart::End => Some(JoinedTime::WindowEnd),
             WindowPart::Start => None,

@@ -6,17 +6,21 @@
 
 mod aggregate;
 mod column_names;
+mod create_table;
 mod error;
 mod explain;
 mod field_names;
 mod flow;
+mod flow_window;
 mod insert;
 mod join;
 mod late_rows;
 mod operator_ids;
 mod query;
 mod rank;
+mod rank_limit;
 mod rewrite;
+mod row_watermark;
 mod session;
 mod source;
 mod table;

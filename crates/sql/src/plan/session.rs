@@ -1,5 +1,6 @@
 //! What DataFusion's planner asks us: tables, functions, types.
 
+use super::error::external;
 use super::table::Table;
 use super::window_function::{USAGE, WindowFunctionPlanner};
 use crate::expression::{Functions, ROW_NUMBER, row_number};
@@ -249,9 +250,4 @@ impl TypePlanner for SessionTypes {
         let parsed = parse_type_text(&sql_type.to_string()).map_err(external)?;
         Ok(Some(Arc::new(Field::new("", self.localized(&parsed), true))))
     }
-}
-
-/// Our error on its way through DataFusion.
-pub(super) fn external(error: Error) -> DataFusionError {
-    DataFusionError::External(Box::new(error))
 }

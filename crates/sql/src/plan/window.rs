@@ -4,7 +4,9 @@
 //! a row for each. Where rows are needed, tumbling windows are computed like any expression, a row of hopping windows becomes one for
 //! each window, and sessions, which only all rows of a key together tell, are refused.
 
-use super::flow::{Flow, FlowBuilder, column, over_base, with_row_watermark};
+use super::flow::{Flow, FlowBuilder, column, over_base};
+use super::flow_window::FlowWindow;
+use super::row_watermark::with_row_watermark;
 use super::window_table::WindowTable;
 use crate::expression::{
     Compiler, HopFactory, ProjectionFactory, WindowCall, WindowPart, WindowShape, is_processing_time,
@@ -17,68 +19,6 @@ use headpond_runtime::source::ROW_WATERMARK_COLUMN;
 use headpond_runtime::{Node, NodeKind};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
-
-/// The expressions, over a node's columns, that tell the event-time window of each row.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct FlowWindow {
-    /// Its first millisecond.
-    pub(super) start: Option<Expr>,
-    /// The first millisecond after it.
-    pub(super) end: Option<Expr>,
-    /// Its last millisecond.
-    pub(super) time: Option<Expr>,
-}
-
-impl FlowWindow {
-    /// The window of a flow's rows: that of its node's columns, else the first that a column of the flow computes.
-    pub(super) fn of(flow: &Flow) -> Option<FlowWindow> {
-        if flow.window.is_some() {
-            return flow.window.clone();
-        }
-        let mut first: Option<WindowCall> = None;
-        let mut window = FlowWindow { start: None, end: None, time: None };
-        for expr in &flow.columns {
-            let Some(Ok(call)) = WindowCall::of(expr) else { continue };
-            if call.is_no_value() || is_processing_time(&call.time) {
-                continue;
-            }
-            if first.get_or_insert_with(|| call.clone()).is_same_window(&call) {
-                *window.part(call.part) = Some(expr.clone());
-            }
-        }
-        first.map(|_| window)
-    }
-
-    /// The expression of a part.
-    pub(super) fn part(&mut self, part: WindowPart) -> &mut Option<Expr> {
-        match part {
-            WindowPart::Start => &mut self.start,
-            WindowPart::End => &mut self.end,
-            WindowPart::Time => &mut self.time,
-        }
-    }
-
-    /// Which part of the window an expression is.
-    pub(super) fn part_of(&self, expr: &Expr) -> Option<WindowPart> {
-        let is = |part: &Option<Expr>| part.as_ref() == Some(expr);
-        if is(&self.start) {
-            Some(WindowPart::Start)
-        } else if is(&self.end) {
-            Some(WindowPart::End)
-        } else if is(&self.time) {
-            Some(WindowPart::Time)
-        } else {
-            None
-        }
-    }
-
-    /// The window by other expressions; `None` if neither its start nor its end has one.
-    pub(super) fn renamed(&self, rename: impl Fn(&Expr) -> Option<Expr>) -> Option<FlowWindow> {
-        let renamed = |part: &Option<Expr>| part.as_ref().and_then(&rename);
-        let window = FlowWindow { start: renamed(&self.start), end: renamed(&self.end), time: renamed(&self.time) };
-        (window.start.is_some() || window.end.is_some() || window.time.is_some()).then_some(window)
-    }
-}
 
 /// Whether rows that the watermark has passed cannot come with a greater value of this expression: it is the rows' time, or the last
 /// millisecond of a window of it.

@@ -2,7 +2,8 @@
 
 use super::aggregate::{AggregateInput, text_of};
 use super::flow::{Flow, FlowBuilder, column, over_base};
-use super::window::{FlowWindow, has_no_value, is_event_time};
+use super::flow_window::FlowWindow;
+use super::window::{has_no_value, is_event_time};
 use crate::aggregate::{OutputColumn, RowTime, Windows};
 use crate::expression::{WindowCall, WindowPart, is_processing_time};
 use crate::script::not_supported;
@@ -115,7 +116,7 @@ impl AggregateInput<'_> {
 
     /// The window whose columns the aggregate groups by, if the input's rows have one.
     pub(super) fn assigned(groups: &[Expr], flow: &Flow) -> Option<FlowWindow> {
-        let window = FlowWindow::of(flow).filter(|_| flow.window.is_some())?;
+        let window = flow.window_of_rows().filter(|_| flow.window.is_some())?;
         let is_grouped = |part: &Option<Expr>| part.as_ref().is_some_and(|part| groups.contains(part));
         (is_grouped(&window.start) && is_grouped(&window.end)).then_some(window)
     }

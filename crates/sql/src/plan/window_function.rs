@@ -3,7 +3,7 @@
 //! `TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY [, INTERVAL '6' HOUR]))`, with or without names (`DATA`, `TIMECOL`,
 //! `SIZE`, …) and with or without `TABLE(…)` around it. The columns are calls of window functions, which an aggregate recognizes.
 
-use super::session::external;
+use super::error::external;
 use super::window_table::WindowTable;
 use crate::expression::{WindowCall, WindowKind, WindowPart, interval_ms, window_udf};
 use crate::position::{At, Position};
