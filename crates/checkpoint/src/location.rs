@@ -1,6 +1,8 @@
 //! Where checkpoints are, as users write it: a path, a `file:` URI, or the URL of a store.
 
 use headpond_state::{Context, Error, Result};
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -131,15 +133,9 @@ fn remote(location: &str, scheme: &str, rest: &str) -> Result<RemoteLocation> {
 }
 
 fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte != b'%' {
-            bytes.push(byte);
-            continue;
-        }
-        let mut digit = || char::from(rest.next()?).to_digit(16);
-        bytes.push((digit()? * 16 + digit()?) as u8);
+    let begins_digits = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    if !text.split('%').skip(1).all(begins_digits) {
+        return None;
     }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Cow::into_owned)
 }

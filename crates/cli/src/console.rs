@@ -5,9 +5,9 @@
 
 use headpond_connectors::print::NOBODY_READS;
 use headpond_state::{Error, Result};
+use parking_lot::Mutex;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether the last line on stderr is progress, to be written over.
 static STATUS_SHOWN: Mutex<bool> = Mutex::new(false);
@@ -19,14 +19,14 @@ const WRAP: &str = "\x1b[?7h";
 
 /// Writes a line to stderr.
 pub(crate) fn line(text: impl fmt::Display) {
-    let mut shown = status_shown();
+    let mut shown = STATUS_SHOWN.lock();
     let clear = if std::mem::take(&mut *shown) { CLEAR } else { "" };
     let _ = writeln!(io::stderr().lock(), "{clear}{text}");
 }
 
 /// Writes the progress line over the one before.
 pub(crate) fn status(text: impl fmt::Display) {
-    let mut shown = status_shown();
+    let mut shown = STATUS_SHOWN.lock();
     *shown = true;
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{NO_WRAP}{CLEAR}{text}{WRAP}").and_then(|()| stderr.flush());
@@ -34,7 +34,7 @@ pub(crate) fn status(text: impl fmt::Display) {
 
 /// Takes the progress line away.
 pub(crate) fn clear_status() {
-    let mut shown = status_shown();
+    let mut shown = STATUS_SHOWN.lock();
     if std::mem::take(&mut *shown) {
         let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{CLEAR}").and_then(|()| stderr.flush());
@@ -66,9 +66,4 @@ impl Write for LogOutput {
     fn flush(&mut self) -> io::Result<()> {
         io::stderr().flush()
     }
-}
-
-/// A flag is whole whoever panicked.
-fn status_shown() -> MutexGuard<'static, bool> {
-    STATUS_SHOWN.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -15,10 +15,11 @@ use arrow_array::{Array, RecordBatch};
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::{CheckpointId, Context, Migration, StateDescriptor};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Beyond this many lines a writer prints its final rows by itself, unsorted, rather than keeping them all.
 const SORTED_LINES_MAX: usize = 100_000;
@@ -116,7 +117,7 @@ impl Sink for PrintSink {
             (true, Some(state)) => Some(CurrentLines::register(&self.table, self.upsert, state)?),
             (true, None) => return Err(no_state()),
         };
-        lock(&self.shared).open += 1;
+        self.shared.lock().open += 1;
         let (table, identifier, shared) = (self.table.clone(), self.identifier.clone(), Arc::clone(&self.shared));
         Ok(Box::new(PrintWriter { table, identifier, current, shared }))
     }
@@ -138,11 +139,11 @@ impl SinkWriter for PrintWriter {
         for row in 0..batch.num_rows() {
             write_line(batch.rows(), row, batch.kind(row).short(), identifier, &mut lines)?;
             if lines.len() >= WRITE_BYTES {
-                lock(&self.shared).print(&lines)?;
+                self.shared.lock().print(&lines)?;
                 lines.clear();
             }
         }
-        lock(&self.shared).print(&lines)
+        self.shared.lock().print(&lines)
     }
 
     fn prepare(&mut self, _checkpoint: CheckpointId, last: bool, cx: &mut SinkContext<'_>) -> Result<Option<Value>> {
@@ -153,11 +154,11 @@ impl SinkWriter for PrintWriter {
             current.visit(state, |key, line| {
                 lines.push((key.into(), [begin.as_bytes(), line].concat().into()));
                 if lines.len() > SORTED_LINES_MAX {
-                    lock(shared).print_all(std::mem::take(&mut lines))?;
+                    shared.lock().print_all(std::mem::take(&mut lines))?;
                 }
                 Ok(())
             })?;
-            lock(&self.shared).finish(lines)?;
+            self.shared.lock().finish(lines)?;
         }
         Ok(None)
     }
@@ -188,11 +189,6 @@ impl Shared {
         let lines: Vec<Box<[u8]>> = lines.into_iter().map(|(_, line)| line).collect();
         self.print(&lines.concat())
     }
-}
-
-/// A writer that panicked leaves at worst a line that is not whole.
-fn lock(shared: &Mutex<Shared>) -> std::sync::MutexGuard<'_, Shared> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Appends `+I[a, b]`.

@@ -12,12 +12,13 @@ use futures_util::future::{Either, select};
 use headpond_checkpoint::store::{Incoming, Staged};
 use headpond_state::{Error, Result};
 use object_store::{MultipartUpload, ObjectStoreExt, PutPayload};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet, spawn_blocking};
@@ -100,7 +101,7 @@ impl Uploads {
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<String, Held>> {
         // Each change is one call.
-        self.staged.lock().unwrap_or_else(PoisonError::into_inner)
+        self.staged.lock()
     }
 
     fn hold(&self, held: Held, length: u64) -> Staged {

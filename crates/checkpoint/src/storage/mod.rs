@@ -33,7 +33,8 @@ use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, LocalStores, Stores};
 use headpond_state::{CheckpointId, Result};
 use owned::Owned;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use parking_lot::{Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// How a [`CheckpointStorage`] behaves.
@@ -126,15 +127,14 @@ impl CheckpointStorage {
 impl Inner {
     fn references(&self) -> MutexGuard<'_, References> {
         // Each change of it is one call that does not panic halfway.
-        self.references.lock().unwrap_or_else(PoisonError::into_inner)
+        self.references.lock()
     }
 
     /// Claims a name for a plan. Waits while a file of that name is being deleted.
     fn claim(&self, id: CheckpointId, name: &SharedName) {
-        let references = self.references();
-        let deleting = |references: &mut References| references.is_being_deleted(name);
-        let waited = self.deletion_ended.wait_while(references, deleting);
-        waited.unwrap_or_else(PoisonError::into_inner).claim(id, name.clone());
+        let mut references = self.references();
+        self.deletion_ended.wait_while(&mut references, |references| references.is_being_deleted(name));
+        references.claim(id, name.clone());
     }
 
     /// Deletes those of these files that nothing names, and says how many.
@@ -149,7 +149,7 @@ impl Inner {
     }
 
     fn owned(&self) -> MutexGuard<'_, Option<Owned>> {
-        self.owned.lock().unwrap_or_else(PoisonError::into_inner)
+        self.owned.lock()
     }
 }
 

@@ -6,11 +6,12 @@ use crate::layout::SharedName;
 use crate::manifest::{Manifest, Stats};
 use crate::store::{HashingReader, Incoming, Staged};
 use headpond_state::{AttemptId, CheckpointId, CheckpointSink, ContentHash, Context, Error, Result, StateFile};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 /// A checkpoint that has been begun: its plan. It takes files until it is
 /// [committed](CheckpointStorage::commit), [aborted](CheckpointStorage::abort) or [cancelled](Self::cancel); dropping it
@@ -151,7 +152,7 @@ impl Progress {
 
 impl PlanSink {
     pub(super) fn progress(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+        self.progress.lock()
     }
 
     /// The progress of a plan that still takes files.

@@ -10,12 +10,12 @@ use crate::failpoints::{self, Failpoints};
 use crate::layout::{SHARED, STAGING, parse_checkpoint};
 use headpond_files::{EntryKind, RegularFile, RelativeName, Root, is_not_regular};
 use headpond_state::{Context, Error, Result};
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind as Io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -118,9 +118,9 @@ impl DirectoryStore {
         Ok(Creation::Created)
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, HashSet<RelativeName>> {
+    fn known(&self) -> MutexGuard<'_, HashSet<RelativeName>> {
         // The set holds facts only; it is right whatever a panicking thread was doing.
-        self.directories.lock().unwrap_or_else(PoisonError::into_inner)
+        self.directories.lock()
     }
 
     /// Runs `write` on a new file of the job's staging directory and removes the file if that fails.

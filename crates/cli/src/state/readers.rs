@@ -7,9 +7,8 @@ use headpond_inspect::StateReaders;
 use headpond_state::state_reader::CanonicalStateReader;
 use headpond_state::{MaxParallelism, RestoredState, Result, StateBackend, StateReader, canonical};
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
+use parking_lot::Mutex;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What the directory of fetched files is named after.
@@ -38,7 +37,7 @@ impl BackendReaders {
 
     /// A directory for one reader.
     fn local_dir(&self) -> Result<PathBuf> {
-        let mut local = self.local.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut local = self.local.lock();
         if local.is_none() {
             *local = Some(LocalState::create(&self.directories, LOCAL_NAME)?);
         }

@@ -4,6 +4,8 @@ use glob::{MatchOptions, Pattern};
 use headpond_files::RelativeName;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
+use percent_encoding::percent_decode_str;
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
@@ -16,7 +18,8 @@ pub(crate) fn local_path(text: &str) -> Result<PathBuf> {
         // file:///path has an empty authority; file:/path has none.
         let path = rest.strip_prefix("//").unwrap_or(rest);
         let path = path.strip_prefix("localhost").filter(|path| path.starts_with('/')).unwrap_or(path);
-        return Ok(PathBuf::from(percent_decoded(path)));
+        let decoded = percent_decode_str(path).decode_utf8();
+        return Ok(PathBuf::from(decoded.map_or_else(|_| path.to_owned(), Cow::into_owned)));
     }
     match text.split_once("://") {
         Some((scheme, _)) if !scheme.is_empty() && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
@@ -27,25 +30,6 @@ pub(crate) fn local_path(text: &str) -> Result<PathBuf> {
         }
         _ => Ok(PathBuf::from(text)),
     }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(decoded) if byte == b'%' => {
-                bytes.push(decoded);
-                rest = &after[2..];
-            }
-            _ => {
-                bytes.push(byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }
 
 /// A file to read.

@@ -4,6 +4,7 @@
 //! `Z`, `+02:00`, `+0200` or `+02`. Years have four digits. The calendar is the proleptic Gregorian one.
 
 use super::number::write_i64;
+use chrono::{Datelike, NaiveDate};
 
 /// A date and time as it is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -104,38 +105,21 @@ fn two(tens: u8, ones: u8) -> Option<i64> {
 fn days(date: &[u8; 10]) -> Option<i64> {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = *date else { return None };
     let (year, month, day) = (two(y1, y2)? * 100 + two(y3, y4)?, two(m1, m2)?, two(d1, d2)?);
-    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-    let last = match month {
-        2 if leap => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        1..=12 => 31,
-        _ => return None,
-    };
-    (1..=last).contains(&day).then(|| days_from_civil(year, month, day))
+    let date = NaiveDate::from_ymd_opt(year as i32, month as u32, day as u32)?;
+    Some(date.to_epoch_days().into())
 }
 
-/// Days since 1970-01-01 of a date: years are counted from March, so that the leap day is the last of its year.
-fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
-}
+/// The days after which the calendar repeats itself, and the years.
+const CYCLE_DAYS: i64 = 146_097;
+const CYCLE_YEARS: i64 = 400;
 
-/// The reverse of [`days_from_civil`].
+/// Year, month and day of a day since 1970-01-01. Timestamps reach further than the years that `chrono` knows, so the date is
+/// looked up in the cycle that begins in 1970.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
-    let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
-    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    let day_of_cycle = i32::try_from(days.rem_euclid(CYCLE_DAYS)).ok();
+    let date = day_of_cycle.and_then(NaiveDate::from_epoch_days).expect("chrono knows the years from 1970 to 2369");
+    let year = i64::from(date.year()) + days.div_euclid(CYCLE_DAYS) * CYCLE_YEARS;
+    (year, date.month().into(), date.day().into())
 }
 
 /// Writes a date.
