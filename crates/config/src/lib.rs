@@ -43,6 +43,7 @@ pub mod options;
 pub mod origin;
 pub mod reference;
 mod secret;
+mod secret_words;
 pub mod units;
 pub mod value;
 
@@ -51,6 +52,7 @@ pub use environment::variable_name;
 pub use error::{ConfigError, ConfigErrorKind};
 pub use option::{Alias, ConfigOption, Definition, Support};
 pub use origin::{Layer, Origin};
-pub use secret::{MASK, Secrets, is_secret, mask, mask_urls};
+pub use secret::{Secrets, is_secret, mask};
+pub use secret_words::{MASK, mask_urls};
 pub use units::MemorySize;
 pub use value::{Choice, Location, OptionValue, Value, ValueType};

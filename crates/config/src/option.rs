@@ -1,8 +1,9 @@
 //! How an option is declared.
 
 use crate::ConfigError;
-use crate::secret::is_secret;
+use crate::secret_words::{MASK, has_word, mask_urls};
 use crate::value::{OptionValue, Rejection, Value, ValueType};
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -172,7 +173,7 @@ impl Definition {
 
     /// Whether its value must not be shown.
     pub fn is_secret(&self) -> bool {
-        is_secret(self.key)
+        has_word(self.key)
     }
 
     /// The values that are allowed, in words, if not all of the type are.
@@ -237,7 +238,7 @@ impl Definition {
     }
 
     fn error(&self, kind: fn(String) -> ConfigError, text: &str, why: &str) -> ConfigError {
-        let shown = crate::secret::shown(self.key, text.trim());
+        let shown = if self.is_secret() { Cow::Borrowed(MASK) } else { mask_urls(text.trim()) };
         kind(format!("option '{}' cannot be '{shown}': {why}", self.key))
     }
 }

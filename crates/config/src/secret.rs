@@ -5,33 +5,11 @@
 //! one text in others, such as the messages about it.
 
 use crate::environment::known_keys;
+use crate::secret_words::{MASK, WORDS, has_word, mask_urls};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// What is shown in the place of a secret.
-pub const MASK: &str = "******";
-
-/// Words that make a key a secret's, as Flink has them and a few more.
-const WORDS: [&str; 17] = [
-    "password",
-    "passwd",
-    "passphrase",
-    "secret",
-    "token",
-    "credential",
-    "apikey",
-    "accesskey",
-    "accountkey",
-    "privatekey",
-    "servicekey",
-    "sharedkey",
-    "authparams",
-    "basicauth",
-    "jaasconfig",
-    "httpheaders",
-    "signature",
-];
 /// How much like such a word a misspelt one is.
 const ALIKE: f64 = 0.8;
 /// Shorter texts are hidden only where a message quotes them: anywhere else they are parts of words.
@@ -61,16 +39,6 @@ fn known_secrets() -> &'static [&'static str] {
     KEYS.get_or_init(|| known_keys().filter(|key| has_word(key)).collect())
 }
 
-fn has_word(key: &str) -> bool {
-    let plain: String = key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    WORDS.iter().any(|word| plain.contains(word))
-}
-
-/// The value of a setting as it may be shown.
-pub(crate) fn shown<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
-    if is_secret(key) { Cow::Borrowed(MASK) } else { mask_urls(value) }
-}
-
 /// The text without its secrets: values of options that hold some, and credentials in URLs.
 ///
 /// ```
@@ -88,35 +56,6 @@ pub fn mask(text: &str) -> String {
     }
     masked.push_str(&text[behind..]);
     mask_urls(&masked).into_owned()
-}
-
-/// The text without the credentials of URLs in it: `scheme://user:password@host`.
-pub fn mask_urls(text: &str) -> Cow<'_, str> {
-    let mut masked = String::new();
-    let mut behind = 0;
-    for (at, separator) in text.match_indices("://") {
-        let begin = at + separator.len();
-        if begin < behind {
-            continue;
-        }
-        let rest = &text[begin..];
-        let rest =
-            &rest[..rest.find(|c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`')).unwrap_or(rest.len())];
-        // A password may have any character in it, `/` and `@` too.
-        let Some((user, _)) = rest.rsplit_once('@') else { continue };
-        let authority = rest.split('/').next().unwrap_or(rest);
-        let names_container = ["abfs", "abfss", "wasb", "wasbs"].iter().any(|scheme| text[..at].ends_with(scheme));
-        if authority.contains(':') || (authority.contains('@') && !names_container) {
-            masked.push_str(&text[behind..begin]);
-            masked.push_str(MASK);
-            behind = begin + user.len();
-        }
-    }
-    if behind == 0 {
-        return Cow::Borrowed(text);
-    }
-    masked.push_str(&text[behind..]);
-    Cow::Owned(masked)
 }
 
 /// The secrets of a text, to keep them out of others.

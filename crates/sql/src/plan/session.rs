@@ -7,7 +7,7 @@ use crate::expression::{Functions, ROW_NUMBER, row_number};
 use crate::script::{StateTtlHint, parse_type_text};
 use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
 use datafusion_common::config::ConfigOptions;
-use datafusion_common::{DataFusionError, Result, TableReference};
+use datafusion_common::{Result, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
 use datafusion_sql::planner::{NullOrdering, ParserOptions};

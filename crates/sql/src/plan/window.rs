@@ -8,9 +8,7 @@ use super::flow::{Flow, FlowBuilder, column, over_base};
 use super::flow_window::FlowWindow;
 use super::row_watermark::with_row_watermark;
 use super::window_table::WindowTable;
-use crate::expression::{
-    Compiler, HopFactory, ProjectionFactory, WindowCall, WindowPart, WindowShape, is_processing_time,
-};
+use crate::expression::{Compiler, HopFactory, ProjectionFactory, WindowCall, WindowPart, WindowShape};
 use arrow_schema::{Field, Schema, SchemaRef};
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion_expr::utils::{conjunction, split_conjunction_owned};
