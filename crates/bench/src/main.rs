@@ -4,8 +4,8 @@
 //! headpond-workload OUT.csv ROWS KEYS SEED
 //! ```
 //!
-//! Row `i` of `ROWS` is `ts,k,v,name`: event time in milliseconds (300 s in all, out of order by at most 2 s), a key uniform in
-//! `0..KEYS`, a value uniform in `0..100`, and 16 hexadecimal digits that follow from the key.
+//! Row `i` of `ROWS` is `ts,k,v,name`: event time in milliseconds (300 s in all, out of order by at most 2 s), a key
+//! uniform in `0..KEYS`, a value uniform in `0..100`, and 16 hexadecimal digits that follow from the key.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};

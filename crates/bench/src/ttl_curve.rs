@@ -4,9 +4,10 @@
 //! headpond-ttl-curve path/to/headpond [TTL_SECONDS [KEYS_PER_SECOND]]
 //! ```
 //!
-//! Runs a job for each kind of state and backend: two million keys, each seen three times within a moment, none ever again. Prints a
-//! Markdown table for each: the most that memory and disk hold in each half of a time to live, beside a bound, which is 1.2 times the
-//! keys and values of what lives, and 32 MB. Ends with 1 if anything was beyond its bound.
+//! Runs a job for each kind of state and backend: two million keys, each seen three times within a moment, none ever
+//! again. Prints a Markdown table for each: the most that memory and disk hold in each half of a time to live, beside a
+//! bound, which is 1.2 times the keys and values of what lives, and 32 MB. Ends with 1 if anything was beyond its
+//! bound.
 
 use serde_json::Value;
 use std::io::{BufRead, BufReader};
@@ -28,8 +29,8 @@ struct Kind {
     query: &'static str,
     /// Whether state expires by event time, not by the option.
     by_event_time: bool,
-    /// The bytes of the keys and values of a key's entries: a key of 10 bytes (key group, presence, BIGINT), what else the entry's key
-    /// has, 8 bytes of time stamp where a TTL is set, and a row of 3 bytes and its fields.
+    /// The bytes of the keys and values of a key's entries: a key of 10 bytes (key group, presence, BIGINT), what else
+    /// the entry's key has, 8 bytes of time stamp where a TTL is set, and a row of 3 bytes and its fields.
     live_bytes_per_key: u64,
 }
 
