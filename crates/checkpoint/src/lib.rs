@@ -1,8 +1,8 @@
 //! Checkpoints on a store: what is written, what is kept, and what a restart may trust.
 //!
-//! A checkpoint is a set of state files and one *manifest* that names them. The files come first, under the hash of their
-//! bytes; the manifest comes last and is created exclusively: **its existence is the commit**. Everything else follows
-//! from that sentence. A crash before it leaves files nobody names, a crash after it a complete checkpoint.
+//! A checkpoint is a set of state files and one *manifest* that names them. The files come first, under the hash of
+//! their bytes; the manifest comes last and is created exclusively: **its existence is the commit**. Everything else
+//! follows from that sentence. A crash before it leaves files nobody names, a crash after it a complete checkpoint.
 //!
 //! ```text
 //! <checkpoint dir>/<job>/chk-<n>/manifest.json     the commit
@@ -11,10 +11,11 @@
 //! <checkpoint dir>/<job>/owner.lock                held by the one running attempt, or naming the newest
 //! ```
 //!
-//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] and [`target`] (where users
-//! say it is), [`store`] (all I/O, behind one trait), [`decisions`] (pure functions over observed facts: next id, reuse, retention, deletion, recovery, fencing),
-//! [`storage`] (one job's checkpoints: the decisions carried out), [`savepoint`] (copies that stand by themselves), [`verify`] and [`show`] (for people), [`failpoints`]
-//! (for crash tests).
+//! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] and
+//! [`target`] (where users say it is), [`store`] (all I/O, behind one trait), [`decisions`] (pure functions over
+//! observed facts: next id, reuse, retention, deletion, recovery, fencing), [`storage`] (one job's checkpoints: the
+//! decisions carried out), [`savepoint`] (copies that stand by themselves), [`verify`] and [`show`] (for people),
+//! [`failpoints`] (for crash tests).
 //!
 //! ```
 //! use headpond_checkpoint::{CheckpointStorage, Manifest, StorageOptions};

@@ -4,8 +4,8 @@ use headpond_state::{Error, Result};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Does `work` with each item, on up to `threads` threads, and returns what came of each, in no order. A thread whose work failed
-/// stops; the first error is returned when all threads have ended.
+/// Does `work` with each item, on up to `threads` threads, and returns what came of each, in no order. A thread whose
+/// work failed stops; the first error is returned when all threads have ended.
 pub(crate) fn in_parallel<'a, T: Sync, U: Send>(
     threads: usize,
     items: &'a [T],

@@ -1,7 +1,7 @@
 //! Savepoints: copies of a checkpoint that stand by themselves and that any backend restores.
 //!
-//! A savepoint is the user's: nothing but the user deletes it. It lies in a directory of its own that looks like a job's with one
-//! checkpoint, so whatever reads checkpoints reads it:
+//! A savepoint is the user's: nothing but the user deletes it. It lies in a directory of its own that looks like a
+//! job's with one checkpoint, so whatever reads checkpoints reads it:
 //!
 //! ```text
 //! <savepoint dir>/<name>/chk-<n>/manifest.json     n and all that is in it as in the checkpoint, but for the state's files
@@ -21,7 +21,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-/// Bytes of a checkpoint's files for which a savepoint has a file: few enough to restore in parallel, each by its key groups.
+/// Bytes of a checkpoint's files for which a savepoint has a file: few enough to restore in parallel, each by its key
+/// groups.
 const FILE_BYTES: u64 = 64 << 20;
 /// Bytes of entries that are handed over at once.
 const BATCH_BYTES: usize = 256 << 10;
@@ -43,11 +44,12 @@ pub struct Original<'a> {
 
 /// Copies a checkpoint to a savepoint of this name in `target`. What it returns is the savepoint's manifest.
 ///
-/// The savepoint exists when this returns, and not before: a copy that fails or dies leaves files that the next savepoint of that
-/// name removes.
+/// The savepoint exists when this returns, and not before: a copy that fails or dies leaves files that the next
+/// savepoint of that name removes.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is a savepoint of that name, else as the backend's and the stores'.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is a savepoint of that name, else as the backend's and
+/// the stores'.
 pub fn export(original: Original<'_>, target: Arc<dyn CheckpointStore>, name: &str) -> Result<Manifest> {
     let storage = CheckpointStorage::over(target, name, StorageOptions::default())?;
     if let Some(taken) = storage.list()?.first() {

@@ -18,8 +18,8 @@ pub enum Target {
 }
 
 impl Target {
-    /// Finds out from names, and for a directory from what is in it, what `location` is, and opens the store of the directory of
-    /// jobs.
+    /// Finds out from names, and for a directory from what is in it, what `location` is, and opens the store of the
+    /// directory of jobs.
     ///
     /// # Errors
     /// As [`Location::parse`] and [`Stores::open`], and as the store's.

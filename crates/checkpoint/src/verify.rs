@@ -13,8 +13,9 @@ use std::fmt;
 pub struct Report {
     /// Each checkpoint looked at, by job and in ascending order.
     pub checkpoints: Vec<CheckpointReport>,
-    /// Directories of checkpoints without a manifest, by job and in ascending order. Their checkpoints were never completed,
-    /// or their manifests were removed: nothing tells which, so they do not count as damaged. No restart takes them.
+    /// Directories of checkpoints without a manifest, by job and in ascending order. Their checkpoints were never
+    /// completed, or their manifests were removed: nothing tells which, so they do not count as damaged. No restart
+    /// takes them.
     pub incomplete: Vec<Incomplete>,
 }
 
@@ -59,8 +60,8 @@ pub struct CheckpointReport {
 /// committing may be reported as incomplete.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory or no checkpoint in it, else as the store's. Damage is
-/// not an error; it is the report.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory or no checkpoint in it, else as the
+/// store's. Damage is not an error; it is the report.
 pub fn verify(stores: &dyn Stores, location: &str) -> Result<Report> {
     let (mut checkpoints, mut incomplete) = (Vec::new(), Vec::new());
     let found = find_checkpoints(stores, location)?;

@@ -3,8 +3,8 @@
 use headpond_state::{CheckpointId, Context, Error, Result};
 use std::collections::BTreeSet;
 
-/// Checks, before a commit, that every existing checkpoint is one this attempt knows: found when it took the job over, or
-/// its own. A stranger means that another attempt goes on with the job, whatever its number.
+/// Checks, before a commit, that every existing checkpoint is one this attempt knows: found when it took the job over,
+/// or its own. A stranger means that another attempt goes on with the job, whatever its number.
 ///
 /// # Errors
 /// [`Fenced`](headpond_state::ErrorKind::Fenced).

@@ -1,8 +1,8 @@
 //! Which checkpoints belong to one history of the job.
 //!
-//! After a fall back, or a restore of a chosen older checkpoint, the job goes on from there, and its next checkpoint has a
-//! number beyond all. The ones in between describe a history that did not happen: sinks have gone back, so restoring one of
-//! them later would lose output. They are never restored and are the first to be deleted.
+//! After a fall back, or a restore of a chosen older checkpoint, the job goes on from there, and its next checkpoint
+//! has a number beyond all. The ones in between describe a history that did not happen: sinks have gone back, so
+//! restoring one of them later would lose output. They are never restored and are the first to be deleted.
 
 use super::Observed;
 use headpond_state::CheckpointId;
@@ -11,8 +11,8 @@ use std::cmp::Reverse;
 /// The checkpoints of `newest`'s history, newest first, `newest` included.
 ///
 /// A history is walked backwards: all checkpoints of one attempt belong to it; the first of an attempt continues at its
-/// base. An unreadable checkpoint belongs to it unless the walk jumps over it from a first checkpoint to its base; it says
-/// nothing about what is before it.
+/// base. An unreadable checkpoint belongs to it unless the walk jumps over it from a first checkpoint to its base; it
+/// says nothing about what is before it.
 pub fn lineage(observed: &[Observed], newest: CheckpointId) -> Vec<CheckpointId> {
     let mut sorted: Vec<&Observed> = observed.iter().filter(|found| found.id <= newest).collect();
     sorted.sort_by_key(|found| Reverse(found.id));

@@ -1,7 +1,7 @@
 //! What to do with checkpoints, decided by pure functions over observed facts.
 //!
-//! Nothing here reads a clock, a file or a lock: [`storage`](crate::storage) observes, asks, and carries out. So each rule
-//! can be read in one place and tested without I/O, races included: a race is a sequence of facts.
+//! Nothing here reads a clock, a file or a lock: [`storage`](crate::storage) observes, asks, and carries out. So each
+//! rule can be read in one place and tested without I/O, races included: a race is a sequence of facts.
 //!
 //! - [`ids`]: the next checkpoint's number.
 //! - [`lineage`]: which checkpoints belong to one history of the job.

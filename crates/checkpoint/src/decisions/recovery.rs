@@ -16,8 +16,8 @@ pub struct Choice<T> {
 /// Takes the newest checkpoint that verifies, within the history of the newest one.
 ///
 /// `verify` checks one checkpoint. Only [`Corrupt`](ErrorKind::Corrupt) is a reason to fall back: a store that does not
-/// answer, or a manifest of a newer Headpond, says nothing against the checkpoint, and to go back because of it would undo
-/// output for nothing.
+/// answer, or a manifest of a newer Headpond, says nothing against the checkpoint, and to go back because of it would
+/// undo output for nothing.
 ///
 /// # Errors
 /// Any other error of `verify`.

@@ -2,20 +2,20 @@
 //!
 //! # Reuse, upload and collection at once
 //!
-//! Files are shared between checkpoints, uploads run on several threads, and collection runs while the next checkpoint is
-//! under way. Two rules keep a committed checkpoint complete:
+//! Files are shared between checkpoints, uploads run on several threads, and collection runs while the next checkpoint
+//! is under way. Two rules keep a committed checkpoint complete:
 //!
-//! 1. **Reuse only what the base names.** The base is a committed checkpoint and stays pinned until the new one is resolved,
-//!    so its files cannot go. A file that merely exists in `shared/` may be garbage whose deletion has been decided already:
-//!    it is stored again.
-//! 2. **A decision to delete is only a proposal.** It is checked again, file by file, when the deletion begins; a plan *claims* a
-//!    name before it gives a file that name, and waits with that while a file of that name is being deleted. So for a name that
-//!    is proposed for deletion and stored anew there are two orders only: deleted, then claimed and written; or claimed, then
-//!    spared.
+//! 1. **Reuse only what the base names.** The base is a committed checkpoint and stays pinned until the new one is
+//!    resolved, so its files cannot go. A file that merely exists in `shared/` may be garbage whose deletion has been
+//!    decided already: it is stored again.
+//! 2. **A decision to delete is only a proposal.** It is checked again, file by file, when the deletion begins; a plan
+//!    *claims* a name before it gives a file that name, and waits with that while a file of that name is being deleted.
+//!    So for a name that is proposed for deletion and stored anew there are two orders only: deleted, then claimed and
+//!    written; or claimed, then spared.
 //!
 //! Both rules are about one process. Across processes there is one owner (see
-//! [`CheckpointStore::acquire`](crate::CheckpointStore::acquire)): only it begins checkpoints and collects, so whatever no
-//! retained manifest and no plan of its own names comes from a dead attempt.
+//! [`CheckpointStore::acquire`](crate::CheckpointStore::acquire)): only it begins checkpoints and collects, so whatever
+//! no retained manifest and no plan of its own names comes from a dead attempt.
 
 use super::{Observed, Record};
 use crate::layout::SharedName;
@@ -72,7 +72,8 @@ impl References {
         self.committed.insert(id, Committed { readable: None });
     }
 
-    /// Begins a plan and pins its base, if that is a committed checkpoint that this record describes. Says whether it is.
+    /// Begins a plan and pins its base, if that is a committed checkpoint that this record describes. Says whether it
+    /// is.
     pub fn begin(&mut self, id: CheckpointId, base: Option<(CheckpointId, &Record)>) -> bool {
         let pinned = base.and_then(|(base, record)| {
             let (known, names) = self.committed.get(&base)?.readable.as_ref()?;
@@ -136,8 +137,8 @@ impl References {
         self.plans.contains_key(&id)
     }
 
-    /// Whether the file may be deleted now: nothing that matters names it. While a kept manifest cannot be read, nobody knows
-    /// what it names, and nothing may be deleted.
+    /// Whether the file may be deleted now: nothing that matters names it. While a kept manifest cannot be read, nobody
+    /// knows what it names, and nothing may be deleted.
     pub fn may_delete(&self, name: &SharedName) -> bool {
         let kept = self.committed.values().any(|kept| match &kept.readable {
             Some((_, names)) => names.contains_key(name),

@@ -6,10 +6,10 @@ use headpond_state::CheckpointId;
 
 /// Which checkpoints go.
 ///
-/// Kept are the newest `retain` readable ones (at least one) of the newest committed one's history, and unreadable ones of
-/// that history between them: they may be looked at, and they are not counted. Everything else goes, oldest first: what is
-/// older, and what belongs to a history that did not happen. `newest` is the last one this attempt committed; what is newer
-/// than it is not judged.
+/// Kept are the newest `retain` readable ones (at least one) of the newest committed one's history, and unreadable ones
+/// of that history between them: they may be looked at, and they are not counted. Everything else goes, oldest first:
+/// what is older, and what belongs to a history that did not happen. `newest` is the last one this attempt committed;
+/// what is newer than it is not judged.
 pub fn beyond(observed: &[Observed], newest: CheckpointId, retain: usize) -> Vec<CheckpointId> {
     let readable = |id: &CheckpointId| observed.iter().any(|found| found.id == *id && found.record.is_some());
     let mut kept = Vec::new();

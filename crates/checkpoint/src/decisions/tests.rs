@@ -163,8 +163,9 @@ fn a_base_is_pinned_until_its_checkpoint_is_resolved() {
 
 #[test]
 fn a_file_proposed_for_deletion_and_stored_anew_is_spared_in_every_order() {
-    // Collection proposes `c`, which nobody names. Meanwhile checkpoint 2 stores the same bytes. The events of each side
-    // keep their order; all ways to merge them are tried, but for those in which a claim does not wait for a deletion to end.
+    // Collection proposes `c`, which nobody names. Meanwhile checkpoint 2 stores the same bytes. The events of each
+    // side keep their order; all ways to merge them are tried, but for those in which a claim does not wait for a
+    // deletion to end.
     let collector = ["propose", "check", "delete", "deleted"];
     let uploader = ["claim", "write", "commit"];
     let mut tried = 0;

@@ -8,9 +8,9 @@
 //! }
 //! ```
 //!
-//! It is one JSON document whose first line has a fixed form, the same in all versions. The hash is the BLAKE3 hash of the
-//! whole file without the 64 digits themselves, so a flipped byte anywhere, in the version or the hash too, is found. To
-//! check a manifest by hand, cut the digits out and pipe the rest to `b3sum`.
+//! It is one JSON document whose first line has a fixed form, the same in all versions. The hash is the BLAKE3 hash of
+//! the whole file without the 64 digits themselves, so a flipped byte anywhere, in the version or the hash too, is
+//! found. To check a manifest by hand, cut the digits out and pipe the rest to `b3sum`.
 
 use super::Manifest;
 use headpond_state::{ContentHash, Error, Result};
@@ -42,9 +42,9 @@ impl Manifest {
     /// The manifest in the bytes of `manifest.json`.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a byte differs from what was written, and for names and numbers that
-    /// nobody of ours writes,
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a format newer than [`FORMAT_VERSION`].
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a byte differs from what was written, and for names and
+    /// numbers that nobody of ours writes, [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a format newer
+    /// than [`FORMAT_VERSION`].
     pub fn decode(bytes: &[u8]) -> Result<Self> {
         let (version, body) = check(bytes)?;
         if version > FORMAT_VERSION {

@@ -64,8 +64,8 @@ pub struct Manifest {
 impl Manifest {
     /// A manifest of this version, made now, that names nothing yet.
     ///
-    /// [`commit`](crate::CheckpointStorage::commit) fills in what the storage knows: `base`, `incremental`, `uploaded` and
-    /// the counts in `stats`.
+    /// [`commit`](crate::CheckpointStorage::commit) fills in what the storage knows: `base`, `incremental`, `uploaded`
+    /// and the counts in `stats`.
     pub fn new(
         job: impl Into<String>,
         attempt: AttemptId,
@@ -96,7 +96,8 @@ impl Manifest {
         }
     }
 
-    /// All files it names, in the order of operators and subtasks; a file that several of them name comes several times.
+    /// All files it names, in the order of operators and subtasks; a file that several of them name comes several
+    /// times.
     pub fn files(&self) -> impl Iterator<Item = &StateFile> {
         self.operators.iter().flat_map(OperatorState::files)
     }

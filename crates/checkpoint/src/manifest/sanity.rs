@@ -1,7 +1,8 @@
 //! What no manifest of ours says, whatever its hash.
 //!
-//! The hash tells that a manifest is as it was written, not who wrote it. Names in it become names of files, and numbers are
-//! added up, so both are checked once, when a manifest is read; what a connector keeps in its own terms is checked by the connector.
+//! The hash tells that a manifest is as it was written, not who wrote it. Names in it become names of files, and
+//! numbers are added up, so both are checked once, when a manifest is read; what a connector keeps in its own terms is
+//! checked by the connector.
 
 use super::Manifest;
 use headpond_files::RelativeName;

@@ -38,14 +38,14 @@ impl CheckpointStorage {
         Hold { storage: self.clone(), id }
     }
 
-    /// Deletes the checkpoints beyond the newest `retain` (at least one), and then every state file that no remaining manifest
-    /// and no checkpoint in flight names. Those that are [held](Self::hold) stay.
-    /// Checkpoints that this attempt's history does not contain go too: those it skipped
-    /// when it fell back, and all older ones when it was started anew. Does nothing before this attempt's first commit. May run while checkpoints are
-    /// under way.
+    /// Deletes the checkpoints beyond the newest `retain` (at least one), and then every state file that no remaining
+    /// manifest and no checkpoint in flight names. Those that are [held](Self::hold) stay. Checkpoints that this
+    /// attempt's history does not contain go too: those it skipped when it fell back, and all older ones when it was
+    /// started anew. Does nothing before this attempt's first commit. May run while checkpoints are under way.
     ///
     /// # Errors
-    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when a newer attempt owns the job, else as the store's. What was not deleted is tried again by the next call; the job can go on.
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when a newer attempt owns the job, else as the store's. What was
+    /// not deleted is tried again by the next call; the job can go on.
     pub fn collect(&self, retain: usize) -> Result<Collected> {
         let attempt = self.as_owner(|owned| owned.attempt.clone())?;
         let newest = {

@@ -12,8 +12,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 impl CheckpointStorage {
-    /// Commits a checkpoint: makes its files durable under their names, then creates the manifest exclusively. When this
-    /// returns the manifest as it was written, the checkpoint exists and survives a crash of the machine.
+    /// Commits a checkpoint: makes its files durable under their names, then creates the manifest exclusively. When
+    /// this returns the manifest as it was written, the checkpoint exists and survives a crash of the machine.
     ///
     /// The storage fills in what it knows: job, attempt, number, base, uploaded files and their counts. `sync_ms` and
     /// `async_ms` of the stats are the caller's.
@@ -21,10 +21,10 @@ impl CheckpointStorage {
     /// # Errors
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another attempt has taken a checkpoint: stop the job.
     /// [`Closed`](headpond_state::ErrorKind::Closed) when the checkpoint was cancelled.
-    /// [`Internal`](headpond_state::ErrorKind::Internal) when the manifest names a file that was neither stored nor reused.
-    /// Else as the store's. After any of them the checkpoint does not exist, with one exception: the store may fail in a way that
-    /// leaves open whether it does. Then it is complete if it exists, and a restart may take it; the next `commit` withdraws it
-    /// before it does anything else.
+    /// [`Internal`](headpond_state::ErrorKind::Internal) when the manifest names a file that was neither stored nor
+    /// reused. Else as the store's. After any of them the checkpoint does not exist, with one exception: the store may
+    /// fail in a way that leaves open whether it does. Then it is complete if it exists, and a restart may take it; the
+    /// next `commit` withdraws it before it does anything else.
     pub fn commit(&self, pending: PendingCheckpoint, manifest: Manifest) -> Result<Manifest> {
         let committed = self.commit_plan(&pending.plan, manifest);
         committed.map_err(|error| error.with(Context::Checkpoint, pending.plan.id))
@@ -129,7 +129,8 @@ impl CheckpointStorage {
         Ok(staged)
     }
 
-    /// Withdraws the checkpoint of which nobody knows whether it was committed, if there is one: the job has gone on without it.
+    /// Withdraws the checkpoint of which nobody knows whether it was committed, if there is one: the job has gone on
+    /// without it.
     fn settle(&self) -> Result<()> {
         let Some(id) = self.as_owner(|owned| owned.uncertain)? else { return Ok(()) };
         // A newer attempt may have begun with it.

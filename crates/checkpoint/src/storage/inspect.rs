@@ -84,7 +84,8 @@ impl CheckpointStorage {
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such checkpoint, naming those there are;
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) and [`Incompatible`](headpond_state::ErrorKind::Incompatible) as [`Manifest::decode`].
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) and [`Incompatible`](headpond_state::ErrorKind::Incompatible) as
+    /// [`Manifest::decode`].
     pub fn load(&self, id: CheckpointId) -> Result<Manifest> {
         match self.read_manifest(id)? {
             Some(manifest) => Ok(manifest),
@@ -103,7 +104,8 @@ impl CheckpointStorage {
     /// The manifest of checkpoint `id`, all its files checked.
     ///
     /// # Errors
-    /// As [`load`](Self::load); [`Corrupt`](headpond_state::ErrorKind::Corrupt) naming each file that is missing or altered.
+    /// As [`load`](Self::load); [`Corrupt`](headpond_state::ErrorKind::Corrupt) naming each file that is missing or
+    /// altered.
     pub fn load_verified(&self, id: CheckpointId) -> Result<Manifest> {
         let manifest = self.load(id)?;
         Verifier::new(self).require(&manifest)?;
@@ -114,7 +116,8 @@ impl CheckpointStorage {
     ///
     /// # Errors
     /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when there are checkpoints and all are damaged,
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond, else as the store's.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond, else
+    /// as the store's.
     pub fn latest_verified(&self) -> Result<Option<Recovered>> {
         let summaries = self.list()?;
         let observed: Vec<Observed> = summaries
@@ -191,8 +194,8 @@ impl CheckpointStorage {
     }
 }
 
-/// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that verifies,
-/// with those that had to be skipped. All its files are checked. `stores` opens the store of the place.
+/// Opens the checkpoint at a path: `<dir>/<job>/chk-<n>`, its manifest, or `<dir>/<job>` for the job's newest that
+/// verifies, with those that had to be skipped. All its files are checked. `stores` opens the store of the place.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, else as

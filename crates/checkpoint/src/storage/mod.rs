@@ -40,7 +40,8 @@ use std::time::Duration;
 /// How a [`CheckpointStorage`] behaves.
 #[derive(Debug, Clone)]
 pub struct StorageOptions {
-    /// How long to wait for an attempt before this one to let go of the job: a killed process takes a moment to be gone.
+    /// How long to wait for an attempt before this one to let go of the job: a killed process takes a moment to be
+    /// gone.
     pub ownership_patience: Duration,
     /// The hook for crash tests.
     pub failpoints: Failpoints,
@@ -71,8 +72,8 @@ struct Inner {
 }
 
 impl CheckpointStorage {
-    /// The checkpoints of `job` in the local directory `location`: `file:///…` or a plain path. Creates nothing. For other
-    /// stores see [`over`](Self::over).
+    /// The checkpoints of `job` in the local directory `location`: `file:///…` or a plain path. Creates nothing. For
+    /// other stores see [`over`](Self::over).
     ///
     /// # Errors
     /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for another scheme,

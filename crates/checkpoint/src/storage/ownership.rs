@@ -10,9 +10,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl CheckpointStorage {
-    /// Makes `attempt` the job's owner until the last clone of this storage and the last of its sinks and sources is dropped, or
-    /// until [`release`](Self::release). Creates the job's directory, and
-    /// clears what a dead attempt left half done. Does nothing if `attempt` owns it already.
+    /// Makes `attempt` the job's owner until the last clone of this storage and the last of its sinks and sources is
+    /// dropped, or until [`release`](Self::release). Creates the job's directory, and clears what a dead attempt left
+    /// half done. Does nothing if `attempt` owns it already.
     ///
     /// # Errors
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another attempt runs the job,
@@ -62,8 +62,8 @@ impl CheckpointStorage {
 
     /// A number for the next checkpoint, beyond every existing one, unfinished and damaged ones included.
     ///
-    /// The owner counts on from what it knows, whatever has come since: whoever does not know of a checkpoint, because a listing did
-    /// not show it or because it is another attempt's, meets it under its own number.
+    /// The owner counts on from what it knows, whatever has come since: whoever does not know of a checkpoint, because
+    /// a listing did not show it or because it is another attempt's, meets it under its own number.
     ///
     /// # Errors
     /// As the store's.

@@ -13,9 +13,8 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-/// A checkpoint that has been begun: its plan. It takes files until it is
-/// [committed](CheckpointStorage::commit), [aborted](CheckpointStorage::abort) or [cancelled](Self::cancel); dropping it
-/// aborts it.
+/// A checkpoint that has been begun: its plan. It takes files until it is [committed](CheckpointStorage::commit),
+/// [aborted](CheckpointStorage::abort) or [cancelled](Self::cancel); dropping it aborts it.
 #[derive(Debug)]
 pub struct PendingCheckpoint {
     pub(super) plan: Arc<PlanSink>,
@@ -63,13 +62,13 @@ impl Drop for PendingCheckpoint {
 impl CheckpointStorage {
     /// Begins checkpoint `id`.
     ///
-    /// `base` is the checkpoint this one continues, full or incremental: the last committed one, or at first the restored
-    /// one. It is pinned until this checkpoint is resolved. A base that is not a checkpoint of this directory (a restored
-    /// savepoint) is no base: everything is stored anew. Once the attempt owns the job, this does no I/O.
+    /// `base` is the checkpoint this one continues, full or incremental: the last committed one, or at first the
+    /// restored one. It is pinned until this checkpoint is resolved. A base that is not a checkpoint of this directory
+    /// (a restored savepoint) is no base: everything is stored anew. Once the attempt owns the job, this does no I/O.
     ///
     /// # Errors
-    /// As [`own`](Self::own), if `attempt` does not own the job yet; [`Fenced`](headpond_state::ErrorKind::Fenced) when `id`
-    /// exists; [`Invalid`](headpond_state::ErrorKind::Invalid) when `id` is in flight.
+    /// As [`own`](Self::own), if `attempt` does not own the job yet; [`Fenced`](headpond_state::ErrorKind::Fenced) when
+    /// `id` exists; [`Invalid`](headpond_state::ErrorKind::Invalid) when `id` is in flight.
     pub fn begin(
         &self,
         id: CheckpointId,

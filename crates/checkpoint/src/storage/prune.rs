@@ -6,17 +6,17 @@ use headpond_state::{AttemptId, CheckpointId, Context, Error, Result};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl CheckpointStorage {
-    /// Deletes what no restart of a job needs that does not run: checkpoints beyond the newest `keep` (`None`: all are kept),
-    /// directories without a manifest, bytes on their way, and state files that no remaining manifest names. Owns the job
-    /// meanwhile.
+    /// Deletes what no restart of a job needs that does not run: checkpoints beyond the newest `keep` (`None`: all are
+    /// kept), directories without a manifest, bytes on their way, and state files that no remaining manifest names.
+    /// Owns the job meanwhile.
     ///
-    /// On a store without locks nobody can tell whether the job runs; there it needs `take_over`, and a job that runs stops at its
-    /// next checkpoint.
+    /// On a store without locks nobody can tell whether the job runs; there it needs `take_over`, and a job that runs
+    /// stops at its next checkpoint.
     ///
     /// # Errors
-    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when the job runs, [`Invalid`](headpond_state::ErrorKind::Invalid) without
-    /// `take_over` where it is needed, [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a manifest cannot be read and so
-    /// nobody knows which files it needs; else as the store's.
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when the job runs, [`Invalid`](headpond_state::ErrorKind::Invalid)
+    /// without `take_over` where it is needed, [`Corrupt`](headpond_state::ErrorKind::Corrupt) when a manifest cannot
+    /// be read and so nobody knows which files it needs; else as the store's.
     pub fn prune(&self, keep: Option<usize>, take_over: bool) -> Result<Collected> {
         if !take_over && !self.inner.store.has_locks() {
             return Err(Error::invalid("this store cannot tell whether the job runs")

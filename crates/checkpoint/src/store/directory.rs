@@ -1,7 +1,8 @@
 //! A directory of a local or mounted file system as a checkpoint store.
 //!
-//! Nothing below it is written, locked or deleted through a symbolic link: a link in the place of a directory is refused, one in
-//! the place of a file is replaced or deleted itself. What is read may be a link, and must be a regular file.
+//! Nothing below it is written, locked or deleted through a symbolic link: a link in the place of a directory is
+//! refused, one in the place of a file is replaced or deleted itself. What is read may be a link, and must be a regular
+//! file.
 
 use super::disk::{copy, failed, is_absent, sync_all};
 use super::owner_lock::OwnerLock;
@@ -19,8 +20,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Staged files from this length on are synced as they come, on the thread that uploads them; smaller ones together when
-/// they get their names, which costs the disk fewer flushes.
+/// Staged files from this length on are synced as they come, on the thread that uploads them; smaller ones together
+/// when they get their names, which costs the disk fewer flushes.
 const SYNC_AT_ONCE_BYTES: u64 = 4 << 20;
 
 /// Threads that read and hash files; more of them wait for the disk.
@@ -111,7 +112,8 @@ impl DirectoryStore {
                 return Err(failed("a checkpoint's manifest cannot be linked to its name", &self.root.locate(&to), e));
             }
         }
-        // The directory above is synced even if this call did not create the checkpoint's: an earlier one may have failed.
+        // The directory above is synced even if this call did not create the checkpoint's: an earlier one may have
+        // failed.
         let directory = self.root.locate(&directory);
         let above = directory.parent().map(Path::to_path_buf).filter(|above| !created.contains(above));
         sync_all(&[created, above.into_iter().chain([directory]).collect()].concat())?;

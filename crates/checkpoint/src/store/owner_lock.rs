@@ -19,8 +19,9 @@ const NOTE_BYTES_MAX: u64 = 4096;
 
 /// A locked file. The kernel releases the lock when the file is closed, by whatever end of the process.
 ///
-/// The file can be removed or replaced while its holder does not look (it was stopped, or the file is on another machine), and
-/// somebody else then locks a new one. So the holder compares what has the name with what it holds before it commits.
+/// The file can be removed or replaced while its holder does not look (it was stopped, or the file is on another
+/// machine), and somebody else then locks a new one. So the holder compares what has the name with what it holds before
+/// it commits.
 #[derive(Debug)]
 pub(super) struct OwnerLock {
     root: Root,

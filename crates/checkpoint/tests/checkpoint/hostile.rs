@@ -1,5 +1,5 @@
-//! Nothing is written, locked or deleted outside a checkpoint directory, and nothing is waited for, whatever lies in it and
-//! whatever a manifest says.
+//! Nothing is written, locked or deleted outside a checkpoint directory, and nothing is waited for, whatever lies in it
+//! and whatever a manifest says.
 
 use crate::support::*;
 use headpond_checkpoint::manifest::{Manifest, SplitState};

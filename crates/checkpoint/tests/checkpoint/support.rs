@@ -5,7 +5,8 @@ use headpond_state::StateFile;
 pub(crate) use headpond_store_conformance::jobs::*;
 use std::path::{Path, PathBuf};
 
-/// A directory of the test's own; in memory where the system has such a place, because `fsync` takes its time on a disk.
+/// A directory of the test's own; in memory where the system has such a place, because `fsync` takes its time on a
+/// disk.
 pub(crate) fn scratch() -> tempfile::TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory).unwrap() } else { tempfile::tempdir().unwrap() }
