@@ -80,8 +80,8 @@ pub(crate) struct RunArguments {
 /// What a changed query may leave behind or begin without.
 #[derive(Debug, Args)]
 pub(crate) struct ChangeArguments {
-    /// Leave behind what the checkpoint has and the job has no place for: state of operators, positions of sources, output
-    /// of sinks. An operator whose state does not fit any more starts empty.
+    /// Leave behind what the checkpoint has and the job has no place for: state of operators, positions of sources,
+    /// output of sinks. An operator whose state does not fit any more starts empty.
     #[arg(long)]
     pub(crate) allow_dropped_state: bool,
     /// Let an operator that the checkpoint does not have start empty in front of operators and sinks that go on.
@@ -143,8 +143,8 @@ pub(crate) enum CheckpointCommand {
     Show(CheckpointPath),
     /// Check that every file of every checkpoint is what was written. Exit code 5 if one is not.
     Verify(CheckpointPath),
-    /// Delete what no restart needs, of a job that does not run: checkpoints beyond those to keep, and files that none of the
-    /// others names.
+    /// Delete what no restart needs, of a job that does not run: checkpoints beyond those to keep, and files that none
+    /// of the others names.
     Prune(PruneArguments),
 }
 
@@ -186,7 +186,8 @@ pub(crate) struct SavepointCreate {
 
 #[derive(Debug, Args)]
 pub(crate) struct SavepointExport {
-    /// The checkpoint `<checkpoint dir>/<job>/chk-<n>`, or a job's directory for its newest: a path, or the URL of a store.
+    /// The checkpoint `<checkpoint dir>/<job>/chk-<n>`, or a job's directory for its newest: a path, or the URL of a
+    /// store.
     #[arg(value_name = "CHECKPOINT")]
     pub(crate) checkpoint: String,
     #[command(flatten)]
@@ -197,7 +198,8 @@ pub(crate) struct SavepointExport {
 
 #[derive(Debug, Args)]
 pub(crate) struct SavepointTarget {
-    /// The directory of savepoints, a path or the URL of a store; without it the option 'execution.checkpointing.savepoint-dir'.
+    /// The directory of savepoints, a path or the URL of a store; without it the option
+    /// 'execution.checkpointing.savepoint-dir'.
     #[arg(value_name = "DIR")]
     pub(crate) directory: Option<String>,
     /// The savepoint's name in that directory, instead of one made of job, checkpoint and a random part.

@@ -16,8 +16,8 @@ use std::sync::Arc;
 /// Shows what becomes of each part of the job and of the checkpoint.
 ///
 /// # Errors
-/// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the job cannot be restored, else as [`script::plan`] and
-/// [`restore::check`].
+/// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the job cannot be restored, else as [`script::plan`]
+/// and [`restore::check`].
 pub(crate) fn check(arguments: &CheckArguments) -> Result<()> {
     let planned = script::plan(&arguments.file, settings::load_for_check(arguments)?)?;
     planned.warnings.iter().for_each(report::warning);

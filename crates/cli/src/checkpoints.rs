@@ -15,8 +15,8 @@ use std::fmt::Write;
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint at the path,
-/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when one is damaged that was to be verified or shown, and as the settings' and
-/// the store's.
+/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when one is damaged that was to be verified or shown, and as the
+/// settings' and the store's.
 pub(crate) fn execute(command: &CheckpointCommand) -> Result<()> {
     let stores_of = |arguments| Ok::<_, Error>(stores(&settings::load(arguments)?, Failpoints::default()));
     match command {

@@ -1,7 +1,8 @@
 //! Standard output and standard error.
 //!
-//! Data goes to stdout, where a reader that has gone away is an error the caller must see. Everything else goes to stderr,
-//! where nothing is worth failing for. On a terminal the last line of stderr may be the progress, which is written over.
+//! Data goes to stdout, where a reader that has gone away is an error the caller must see. Everything else goes to
+//! stderr, where nothing is worth failing for. On a terminal the last line of stderr may be the progress, which is
+//! written over.
 
 use headpond_connectors::print::NOBODY_READS;
 use headpond_state::{Error, Result};

@@ -1,8 +1,8 @@
 //! Directories on local disk for the databases of one run.
 //!
-//! They hold nothing worth keeping: a restart begins from a checkpoint. A run that ends removes its own; one that was killed
-//! leaves them, and the next run of the job removes them. A file beside each is locked while its run lives, which tells the
-//! dead from the living also where process ids mean nothing (a volume shared by containers).
+//! They hold nothing worth keeping: a restart begins from a checkpoint. A run that ends removes its own; one that was
+//! killed leaves them, and the next run of the job removes them. A file beside each is locked while its run lives,
+//! which tells the dead from the living also where process ids mean nothing (a volume shared by containers).
 //!
 //! ```text
 //! <directory>/<job>/state-<process>-<time>          one run's databases
@@ -16,8 +16,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where the directories are when nobody says: below the current directory, not in the system's temporary folder, which may
-/// be in memory or on a small disk.
+/// Where the directories are when nobody says: below the current directory, not in the system's temporary folder, which
+/// may be in memory or on a small disk.
 const DEFAULT_DIRECTORY: &str = ".headpond";
 const LOCK_EXTENSION: &str = "lock";
 const NAME_PREFIX: &str = "state-";
@@ -41,12 +41,12 @@ struct RunDirectory {
 }
 
 impl LocalState {
-    /// Makes a directory for a run of `job` in each of these directories, by default in [`DEFAULT_DIRECTORY`], and removes what
-    /// dead runs of the job left there.
+    /// Makes a directory for a run of `job` in each of these directories, by default in [`DEFAULT_DIRECTORY`], and
+    /// removes what dead runs of the job left there.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a job without a name and a directory that cannot be written, else as
-    /// the file system's.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a job without a name and a directory that cannot be written,
+    /// else as the file system's.
     pub(crate) fn create(within: &[PathBuf], job: &str) -> Result<Self> {
         let layout = JobLayout::new(job)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());

@@ -4,9 +4,9 @@
 //! terminal: data goes to stdout, everything else to stderr. `docs/reference/cli.md` describes what a user sees.
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
-//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]), [`check`],
-//! [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes), [`console`],
-//! [`format`](mod@format), [`logging`]; [`shell`] gives what a shell and `man` know of all this.
+//! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]),
+//! [`check`], [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes),
+//! [`console`], [`format`](mod@format), [`logging`]; [`shell`] gives what a shell and `man` know of all this.
 
 mod arguments;
 mod backend;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the state of the `memory` backend may take by default: the rest is for rows in flight, copies that snapshots keep
-/// while they are uploaded beyond what is accounted for, and the allocator's own needs.
+/// What the state of the `memory` backend may take by default: the rest is for rows in flight, copies that snapshots
+/// keep while they are uploaded beyond what is accounted for, and the allocator's own needs.
 const STATE_SHARE_PERCENT: u64 = 60;
 /// Where nothing says how much memory there is.
 const ASSUMED_BYTES: u64 = 4 << 30;

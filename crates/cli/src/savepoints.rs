@@ -18,8 +18,8 @@ use headpond_state::{Context, Error, Result};
 /// Carries the command out.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such job, checkpoint or directory, and as the settings', the
-/// job's and the stores'.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such job, checkpoint or directory, and as the
+/// settings', the job's and the stores'.
 pub(crate) fn execute(command: &SavepointCommand) -> Result<()> {
     match command {
         SavepointCommand::Create(arguments) => create(arguments),

@@ -16,8 +16,8 @@ const RESERVED: [&str; 2] = [CRASH_VARIABLE, LOG_VARIABLE];
 /// The settings of a command.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) or [`Unsupported`](headpond_state::ErrorKind::Unsupported), naming the option
-/// and where it was set.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) or [`Unsupported`](headpond_state::ErrorKind::Unsupported), naming
+/// the option and where it was set.
 pub(crate) fn load(arguments: &SettingArguments) -> Result<Config> {
     let mut config = Config::default();
     let file = arguments.config.as_deref().or_else(|| Some(Path::new(DEFAULT_FILE)).filter(|file| file.exists()));

@@ -21,7 +21,8 @@ pub(crate) fn watch(control: JobControl, has_checkpoints: bool) -> Result<()> {
         for signal in signals.forever() {
             if control.is_stopping() {
                 console::clear_status();
-                // Nothing is cleaned up: that is what "at once" means, and what a crash would leave is all that is left.
+                // Nothing is cleaned up: that is what "at once" means, and what a crash would leave is all that is
+                // left.
                 signal_hook::low_level::exit(SIGNAL_EXIT_CODE + signal);
             }
             console::line(match has_checkpoints {

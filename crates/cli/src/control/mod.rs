@@ -1,8 +1,8 @@
 //! Talking to running jobs on this machine.
 //!
-//! Every run listens on a socket of its own in a directory that only its user can enter. A request is a line of JSON, so is its
-//! answer; the connection's end takes back what the answer promised (see [`Answer::location`]). Nothing of a job hangs on it: a
-//! run without its socket is a run that cannot be asked.
+//! Every run listens on a socket of its own in a directory that only its user can enter. A request is a line of JSON,
+//! so is its answer; the connection's end takes back what the answer promised (see [`Answer::location`]). Nothing of a
+//! job hangs on it: a run without its socket is a run that cannot be asked.
 //!
 //! ```text
 //! $XDG_RUNTIME_DIR/headpond/<process>.sock          or, without that variable,

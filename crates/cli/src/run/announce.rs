@@ -40,7 +40,8 @@ pub(super) fn start(style: Style, job: &JobOptions, config: &Config) {
     }
 }
 
-/// Where a job begins, or that it has nothing left to do. `storage` and `wanted` are what the checkpoint was looked for with.
+/// Where a job begins, or that it has nothing left to do. `storage` and `wanted` are what the checkpoint was looked for
+/// with.
 pub(super) fn restoration(
     style: Style,
     restored: &Restoration,

@@ -21,8 +21,9 @@ use text_table::RowPrinter;
 /// Carries the command out.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint at the path, or no such table, or the query is wrong;
-/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the settings' and the store's.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint at the path, or no such table, or the
+/// query is wrong; [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the settings' and the
+/// store's.
 pub(crate) fn execute(command: &StateCommand) -> Result<()> {
     look(command).map_err(|error| match (error.kind(), error.way_out()) {
         (ErrorKind::Corrupt, None) => {

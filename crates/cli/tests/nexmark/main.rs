@@ -1,5 +1,5 @@
-//! The Nexmark queries of `examples/nexmark` on some events, killed and restored in the middle, against a computation of
-//! their results that knows nothing of Headpond.
+//! The Nexmark queries of `examples/nexmark` on some events, killed and restored in the middle, against a computation
+//! of their results that knows nothing of Headpond.
 
 mod expected;
 mod run;

@@ -1,4 +1,5 @@
-//! Whole jobs over stores that die or fail at random, with each state backend: output is exact, and nothing unnamed stays.
+//! Whole jobs over stores that die or fail at random, with each state backend: output is exact, and nothing unnamed
+//! stays.
 
 mod job;
 
@@ -64,8 +65,8 @@ fn a_job_in_rocksdb_dies_at_any_call_of_its_store_and_its_output_is_exact() {
     dies_at_every_call(Backend::RocksDb);
 }
 
-/// A copy of what a job has left behind dies at every call of the savepoint's store. The checkpoint stays, the savepoint is not there
-/// or whole, and the job goes on from it with the other backend.
+/// A copy of what a job has left behind dies at every call of the savepoint's store. The checkpoint stays, the
+/// savepoint is not there or whole, and the job goes on from it with the other backend.
 fn savepoint_dies_at_every_call(backend: Backend, other: Backend) {
     for crash in [Crash::Before, Crash::After] {
         for calls in 1.. {

@@ -142,8 +142,8 @@ impl Place {
         }
     }
 
-    /// The rows in a table's published files, as JSON whose members are in order. Of changes, the rows that are left: their
-    /// columns `k` and `id`.
+    /// The rows in a table's published files, as JSON whose members are in order. Of changes, the rows that are left:
+    /// their columns `k` and `id`.
     pub(crate) fn rows(&self, table: &str) -> Vec<String> {
         let Ok(files) = fs::read_dir(self.0.path().join("out").join(table)) else { return Vec::new() };
         let paths = files.flatten().map(|file| file.path()).filter(|path| {

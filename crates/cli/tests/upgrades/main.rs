@@ -1,7 +1,8 @@
 //! Edits of a running job's SQL: what `headpond check` says of each, and what `headpond run` then does.
 //!
-//! A job of six queries runs once, slowly enough to take many checkpoints; every edit begins at the same one of them, in the
-//! middle. What must come out is computed from the input's rows before and behind that checkpoint, without Headpond.
+//! A job of six queries runs once, slowly enough to take many checkpoints; every edit begins at the same one of them,
+//! in the middle. What must come out is computed from the input's rows before and behind that checkpoint, without
+//! Headpond.
 
 mod edits;
 mod expected;

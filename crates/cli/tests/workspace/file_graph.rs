@@ -2,7 +2,8 @@
 //! over however many others. `tools/file-circles.txt` lists the circles there are, each with its reason.
 //!
 //! A `mod` declaration and a re-export (`pub use`) do not count: they say where things are found. A path is followed
-//! through re-exports to the file that declares its item. Methods are not seen: an `impl` may stand in a file of its own.
+//! through re-exports to the file that declares its item. Methods are not seen: an `impl` may stand in a file of its
+//! own.
 
 use crate::metadata::root;
 use proc_macro2::{Delimiter, TokenStream, TokenTree};

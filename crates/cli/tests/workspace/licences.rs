@@ -1,5 +1,5 @@
-//! Every package that a binary or its build needs has a licence that `deny.toml` allows. `cargo deny` checks the same and
-//! more; this needs nothing but cargo.
+//! Every package that a binary or its build needs has a licence that `deny.toml` allows. `cargo deny` checks the same
+//! and more; this needs nothing but cargo.
 
 use crate::metadata::{Metadata, root};
 
