@@ -192,8 +192,8 @@ impl Config {
         Ok(())
     }
 
-    /// Reads environment variables, as `std::env::vars_os()` gives them: those whose name begins with `HEADPOND_`, except
-    /// the `reserved` ones, which mean something else to the caller.
+    /// Reads environment variables, as `std::env::vars_os()` gives them: those whose name begins with `HEADPOND_`,
+    /// except the `reserved` ones, which mean something else to the caller.
     ///
     /// # Errors
     ///

@@ -1,7 +1,7 @@
 //! Settings from `headpond.toml`.
 //!
-//! Tables and dotted keys are the same: `[state.backend]` with `type = "rocksdb"` sets `state.backend.type`. Numbers and
-//! booleans may stand without quotes; an array is a list.
+//! Tables and dotted keys are the same: `[state.backend]` with `type = "rocksdb"` sets `state.backend.type`. Numbers
+//! and booleans may stand without quotes; an array is a list.
 
 use crate::{ConfigError, Origin};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Options of Flink that a job there needs and a job here does not: how its cluster is run, how its optimizer plans.
 //!
-//! People paste whole scripts. Such a line asks for nothing that Headpond could get wrong, so it is accepted, and one note
-//! lists those that have no effect. An option that changes a job's result is never one of them.
+//! People paste whole scripts. Such a line asks for nothing that Headpond could get wrong, so it is accepted, and one
+//! note lists those that have no effect. An option that changes a job's result is never one of them.
 
 /// Options whose names begin like this belong to the cluster, its client or its optimizer.
 /// Source: Flink 2.3, "Configuration" and "SQL client configuration".

@@ -30,7 +30,8 @@
 //! # Ok::<(), headpond_config::ConfigError>(())
 //! ```
 //!
-//! In reading order: [`options`], [`option`], [`value`], [`units`], [`config`], [`origin`], [`reference`](mod@reference).
+//! In reading order: [`options`], [`option`], [`value`], [`units`], [`config`], [`origin`],
+//! [`reference`](mod@reference).
 
 pub mod config;
 mod environment;

@@ -1,8 +1,8 @@
 //! Secrets: which options hold them, and how they stay out of what is shown.
 //!
-//! A value is a secret's by the name of its option, also where the name is misspelt or the text around it is not what it
-//! should be: that is when texts are quoted. [`mask`] hides the secrets of a text in the text itself, [`Secrets`] those of
-//! one text in others, such as the messages about it.
+//! A value is a secret's by the name of its option, also where the name is misspelt or the text around it is not what
+//! it should be: that is when texts are quoted. [`mask`] hides the secrets of a text in the text itself, [`Secrets`]
+//! those of one text in others, such as the messages about it.
 
 use crate::environment::known_keys;
 use crate::secret_words::{MASK, WORDS, has_word, mask_urls};
@@ -15,8 +15,8 @@ const ALIKE: f64 = 0.8;
 /// Shorter texts are hidden only where a message quotes them: anywhere else they are parts of words.
 const LENGTH_MIN: usize = 4;
 
-/// Whether the value of `key` is a secret, judged by the key's words (`…password`, `…secret…`, `…access-key…`, …), misspelt ones
-/// too.
+/// Whether the value of `key` is a secret, judged by the key's words (`…password`, `…secret…`, `…access-key…`, …),
+/// misspelt ones too.
 ///
 /// It is meant for options of tables and stores as well as for those of the registry.
 pub fn is_secret(key: &str) -> bool {
@@ -74,8 +74,8 @@ impl Secrets {
         secrets
     }
 
-    /// The secrets of a text that has other things in it too, such as a SQL file. Texts that merely could be secrets are not among
-    /// them.
+    /// The secrets of a text that has other things in it too, such as a SQL file. Texts that merely could be secrets
+    /// are not among them.
     pub fn certain(text: &str) -> Self {
         let mut secrets = Secrets::default();
         for value in values(text, false) {
@@ -158,8 +158,8 @@ fn is_key(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '.' | '-' | '_')
 }
 
-/// Where the values of secret options are in a text. `all`: also where something else could stand, because a quote or an
-/// equals sign is missing.
+/// Where the values of secret options are in a text. `all`: also where something else could stand, because a quote or
+/// an equals sign is missing.
 fn values(text: &str, all: bool) -> Vec<std::ops::Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
