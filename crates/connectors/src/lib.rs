@@ -14,9 +14,9 @@
 //!
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
-//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, `nexmark`,
-//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`,
-//! `row_splits` and `pace`.
+//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, `nexmark`, [`print`](mod@print),
+//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits` and
+//! `pace`.
 
 pub mod blackhole;
 mod column;

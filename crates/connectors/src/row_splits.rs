@@ -12,7 +12,8 @@ pub(crate) struct RowSplits {
     pub(crate) rows: Option<u64>,
     /// The number of splits, at least 1.
     pub(crate) splits: u64,
-    /// Whether rows are dealt to the splits in turn, as those of a table without end always are; else each split is a run.
+    /// Whether rows are dealt to the splits in turn, as those of a table without end always are; else each split is a
+    /// run.
     pub(crate) in_turn: bool,
 }
 

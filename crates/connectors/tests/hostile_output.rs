@@ -1,4 +1,5 @@
-//! A sink touches nothing outside its directory, whatever a checkpoint's manifest says and whatever lies in the directory.
+//! A sink touches nothing outside its directory, whatever a checkpoint's manifest says and whatever lies in the
+//! directory.
 
 mod support;
 

@@ -103,8 +103,8 @@ impl CsvReader {
         Ok(Outcome::Skipped)
     }
 
-    /// Says that the row at the window's beginning is too long, or leaves all of it out: what is behind its first 16 MiB is no row of
-    /// its own.
+    /// Says that the row at the window's beginning is too long, or leaves all of it out: what is behind its first 16
+    /// MiB is no row of its own.
     #[cold]
     fn overlong(&mut self, input: &mut Input) -> Result<Outcome> {
         if !self.dialect.ignore_errors {

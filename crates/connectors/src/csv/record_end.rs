@@ -2,7 +2,8 @@
 
 use super::Dialect;
 
-/// Looks for the end of a row, piece by piece, by the rules by which [`Scanner`](super::scan::Scanner) finds its fields.
+/// Looks for the end of a row, piece by piece, by the rules by which [`Scanner`](super::scan::Scanner) finds its
+/// fields.
 #[derive(Debug)]
 pub(super) struct RecordEnd {
     delimiter: u8,

@@ -11,7 +11,8 @@ pub(super) struct Scanner {
     comments: bool,
     /// Which bytes may end a field that has no quotes, or stand before one that is escaped.
     special: [bool; 256],
-    /// The delimiter, a newline, the quote and the escape, each eight times; a newline for what the dialect does not have.
+    /// The delimiter, a newline, the quote and the escape, each eight times; a newline for what the dialect does not
+    /// have.
     words: [u64; 4],
     spans: Vec<Span>,
 }
@@ -141,8 +142,8 @@ impl Scanner {
         }
     }
 
-    /// The row, if it has neither quotes nor escapes and does not end close before the window does: nearly all rows. Eight bytes are
-    /// looked at together.
+    /// The row, if it has neither quotes nor escapes and does not end close before the window does: nearly all rows.
+    /// Eight bytes are looked at together.
     fn plain(&mut self, window: &[u8]) -> Option<Extent> {
         let [delimiter, newline, quote, escape] = self.words;
         let (mut start, mut at) = (0, 0);

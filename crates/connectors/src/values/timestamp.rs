@@ -113,8 +113,8 @@ fn days(date: &[u8; 10]) -> Option<i64> {
 const CYCLE_DAYS: i64 = 146_097;
 const CYCLE_YEARS: i64 = 400;
 
-/// Year, month and day of a day since 1970-01-01. Timestamps reach further than the years that `chrono` knows, so the date is
-/// looked up in the cycle that begins in 1970.
+/// Year, month and day of a day since 1970-01-01. Timestamps reach further than the years that `chrono` knows, so the
+/// date is looked up in the cycle that begins in 1970.
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let day_of_cycle = i32::try_from(days.rem_euclid(CYCLE_DAYS)).ok();
     let date = day_of_cycle.and_then(NaiveDate::from_epoch_days).expect("chrono knows the years from 1970 to 2369");
