@@ -1,10 +1,11 @@
 //! Files below a directory that a user chose, and nowhere else.
 //!
-//! Headpond writes, locks and deletes in directories that other programs may write to as well, and it takes names of files
-//! from checkpoints that may have been altered. Three types keep it where it belongs:
+//! Headpond writes, locks and deletes in directories that other programs may write to as well, and it takes names of
+//! files from checkpoints that may have been altered. Three types keep it where it belongs:
 //!
 //! - [`RelativeName`]: a name that stays below the directory it is relative to;
-//! - [`Root`]: a directory below which no symbolic link is followed. The directory itself may be a link: its user chose it;
+//! - [`Root`]: a directory below which no symbolic link is followed. The directory itself may be a link: its user chose
+//!   it;
 //! - [`RegularFile`]: a file whose bytes can be read to an end. Pipes, devices, sockets and directories are refused
 //!   without waiting for them.
 //!

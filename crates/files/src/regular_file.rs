@@ -9,7 +9,8 @@ use std::path::Path;
 
 /// A regular file, open for reading.
 ///
-/// Opening anything else could wait for ever (a pipe without a writer), never end (`/dev/zero`), or do something (a device).
+/// Opening anything else could wait for ever (a pipe without a writer), never end (`/dev/zero`), or do something (a
+/// device).
 #[derive(Debug)]
 pub struct RegularFile {
     /// The file.

@@ -24,8 +24,8 @@ pub struct NotBelow {
 impl RelativeName {
     /// Takes a text for a name.
     ///
-    /// A backslash may be part of a name, as it may on Unix. It is also taken for a separator, so that a name is safe whoever
-    /// reads it.
+    /// A backslash may be part of a name, as it may on Unix. It is also taken for a separator, so that a name is safe
+    /// whoever reads it.
     ///
     /// # Errors
     /// For a name that is empty or absolute, has an empty part, `.`, `..` or a NUL.

@@ -11,8 +11,8 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-/// A directory that a user chose. What is below it is reached part by part, and a symbolic link in the way is an error: whoever
-/// can write to the directory cannot make us write, lock or delete elsewhere.
+/// A directory that a user chose. What is below it is reached part by part, and a symbolic link in the way is an error:
+/// whoever can write to the directory cannot make us write, lock or delete elsewhere.
 ///
 /// Calls open the directory anew: nothing is held.
 #[derive(Debug, Clone)]
@@ -59,8 +59,8 @@ impl Root {
         self.path.join(name.as_str())
     }
 
-    /// Creates the directory and those of `name` in it. Returns the directories that have a new entry, for who wants them to
-    /// survive a crash.
+    /// Creates the directory and those of `name` in it. Returns the directories that have a new entry, for who wants
+    /// them to survive a crash.
     ///
     /// # Errors
     /// As the system's.
@@ -92,7 +92,8 @@ impl Root {
     /// Opens a regular file to read it.
     ///
     /// # Errors
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for a link and for what is not a regular file, else as the system's.
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) for a link and for what is not a regular file, else as the
+    /// system's.
     pub fn open(&self, name: &RelativeName) -> io::Result<RegularFile> {
         let file = self.open_with(name, OFlags::RDONLY | OFlags::NONBLOCK)?;
         RegularFile::of(file)
