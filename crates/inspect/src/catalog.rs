@@ -122,18 +122,20 @@ impl StateTable {
         self.entries
     }
 
-    /// How many bytes the table's entries or their files take; unless [`is_own`](Self::is_own), of all tables of its operator.
+    /// How many bytes the table's entries or their files take; unless [`is_own`](Self::is_own), of all tables of its
+    /// operator.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Whether [`entries`](Self::entries) and [`bytes`](Self::bytes) are those of the table alone: older releases did not note them
-    /// by state.
+    /// Whether [`entries`](Self::entries) and [`bytes`](Self::bytes) are those of the table alone: older releases did
+    /// not note them by state.
     pub fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// Whether [`entries`](Self::entries) is an estimate. Where the same keys are written again and again, it is many times too high.
+    /// Whether [`entries`](Self::entries) is an estimate. Where the same keys are written again and again, it is many
+    /// times too high.
     pub fn is_estimate(&self) -> bool {
         self.is_estimate
     }

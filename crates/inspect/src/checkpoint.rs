@@ -22,8 +22,8 @@ impl InspectedCheckpoint {
         InspectedCheckpoint { manifest, source, location, skipped: Vec::new(), storage: None }
     }
 
-    /// Opens what is at a location: a checkpoint `<dir>/<job>/chk-<n>`, or the newest one of a job's directory, or of a checkpoint
-    /// directory with one job. Files are checked as they are read, not before.
+    /// Opens what is at a location: a checkpoint `<dir>/<job>/chk-<n>`, or the newest one of a job's directory, or of a
+    /// checkpoint directory with one job. Files are checked as they are read, not before.
     ///
     /// # Errors
     /// [`Invalid`](ErrorKind::Invalid) when there is no checkpoint, or there are several jobs,

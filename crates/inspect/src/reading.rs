@@ -28,8 +28,8 @@ pub(crate) struct Wanted {
 /// Reads a part of a table and gives its rows in batches.
 ///
 /// # Errors
-/// As the reader's; [`Corrupt`](headpond_state::ErrorKind::Corrupt) when an entry is not what its state's descriptor says. The error
-/// names the state.
+/// As the reader's; [`Corrupt`](headpond_state::ErrorKind::Corrupt) when an entry is not what its state's descriptor
+/// says. The error names the state.
 pub(crate) fn read_part(
     checkpoint: &InspectedCheckpoint,
     readers: &dyn StateReaders,

@@ -1,7 +1,7 @@
 //! The entries of an operator's states as one stream, state by state, in the order of their keys.
 //!
-//! Key groups are split among parts by ranges, so the parts' entries one after the other are in order, whatever the parallelism. A thread
-//! reads, a few batches ahead of the comparison.
+//! Key groups are split among parts by ranges, so the parts' entries one after the other are in order, whatever the
+//! parallelism. A thread reads, a few batches ahead of the comparison.
 
 use crate::catalog::StateCatalog;
 use headpond_checkpoint::OperatorState;
@@ -57,8 +57,8 @@ impl std::fmt::Debug for Message {
 }
 
 impl Entries {
-    /// Begins to read the states of these names, one after the other. Where there is no operator, or no such state, there are no
-    /// entries.
+    /// Begins to read the states of these names, one after the other. Where there is no operator, or no such state,
+    /// there are no entries.
     pub(super) fn read(catalog: &StateCatalog, operator: Option<&OperatorState>, states: &[String]) -> Result<Self> {
         let (sender, messages) = sync_channel(BATCHES_AHEAD);
         let mut handles: Vec<KeyedStateHandle> = operator

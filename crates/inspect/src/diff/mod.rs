@@ -1,7 +1,7 @@
 //! What has changed between two checkpoints.
 //!
-//! Both are read in the order of their keys, state by state, and merged: an entry is in one of them, or in the other, or in both with the
-//! same or another value. Parallelism and backends may differ, since entries do not know of them.
+//! Both are read in the order of their keys, state by state, and merged: an entry is in one of them, or in the other,
+//! or in both with the same or another value. Parallelism and backends may differ, since entries do not know of them.
 
 mod entries;
 
@@ -39,7 +39,8 @@ pub struct StateDiff {
     pub unchanged: u64,
     /// Why the entries cannot be compared, if they cannot: then none of them is counted.
     pub incomparable: Option<String>,
-    /// Rows of the first entries that differ, if they were asked for: `+I`, `-D`, `-U` before a change and `+U` after it.
+    /// Rows of the first entries that differ, if they were asked for: `+I`, `-D`, `-U` before a change and `+U` after
+    /// it.
     pub examples: Option<RecordBatch>,
 }
 
@@ -50,8 +51,8 @@ impl StateDiff {
     }
 }
 
-/// Compares the checkpoint `a` with `b`, usually a later one, and tells of each state, as soon as it is compared, what has changed.
-/// `rows`: up to so many entries that differ are shown of each.
+/// Compares the checkpoint `a` with `b`, usually a later one, and tells of each state, as soon as it is compared, what
+/// has changed. `rows`: up to so many entries that differ are shown of each.
 ///
 /// # Errors
 /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the checkpoints have different numbers of key groups,
@@ -246,7 +247,8 @@ impl Examples {
         Ok(())
     }
 
-    /// Adds an entry that both have, and says whether it has changed. Of an entry of several rows those that differ are shown.
+    /// Adds an entry that both have, and says whether it has changed. Of an entry of several rows those that differ are
+    /// shown.
     fn add_change(&mut self, before: (&[u8], &[u8]), after: (&[u8], &[u8])) -> Result<bool> {
         if self.wanted == 0 && self.is_same_form {
             return Ok(true);

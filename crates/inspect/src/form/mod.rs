@@ -1,11 +1,12 @@
 //! How the entries of a state become rows.
 //!
-//! An entry is bytes: `key group | time? | key | namespace? | user key` and a value, behind a stamp where the state expires. A [`Form`] is
-//! what a state's descriptor tells of them: which columns there are, and where each one's value is found. Most entries are one row; an
-//! entry that holds several things of the same kind (all open sessions of a key, all current lines of one) is a row for each.
+//! An entry is bytes: `key group | time? | key | namespace? | user key` and a value, behind a stamp where the state
+//! expires. A [`Form`] is what a state's descriptor tells of them: which columns there are, and where each one's value
+//! is found. Most entries are one row; an entry that holds several things of the same kind (all open sessions of a key,
+//! all current lines of one) is a row for each.
 //!
-//! In reading order: [`entry_key`] (what is before the value), [`value`] (what is in it), [`shown_row`] (fields that are shown as one),
-//! [`decoder`] (an entry with all of it).
+//! In reading order: [`entry_key`] (what is before the value), [`value`] (what is in it), [`shown_row`] (fields that
+//! are shown as one), [`decoder`] (an entry with all of it).
 
 mod decoder;
 mod entry_key;

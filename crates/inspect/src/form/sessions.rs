@@ -1,7 +1,7 @@
 //! The open sessions of a key, which one value holds.
 //!
-//! Such a value is a row: the time of the key's timer and until when there are older sessions elsewhere, then the newest session (its
-//! start, its end, its accumulators), then the others as a list of the same.
+//! Such a value is a row: the time of the key's timer and until when there are older sessions elsewhere, then the
+//! newest session (its start, its end, its accumulators), then the others as a list of the same.
 
 use super::shown_row::{GiveRow, ShownRow};
 use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowSchema};

@@ -242,8 +242,8 @@ fn counts(value: &[u8]) -> Result<Vec<Datum>> {
     Ok(counts)
 }
 
-/// Gives the lines of a stored value, each with its count: one behind the version 1; after 2 any number, each behind its count (int64) and
-/// its length (uint32), big-endian.
+/// Gives the lines of a stored value, each with its count: one behind the version 1; after 2 any number, each behind
+/// its count (int64) and its length (uint32), big-endian.
 fn lines(value: &[u8], give: &mut dyn FnMut(i64, &[u8]) -> Result<()>) -> Result<()> {
     let damaged = || unknown("a line");
     match value.split_first() {

@@ -1,8 +1,8 @@
 //! SQL over the tables of a checkpoint.
 //!
-//! DataFusion parses, types and optimizes a query, and its physical operators run it ([`planner`] says which). All that is ours is
-//! the [`scan`] of a table: it reads the parts of a state on threads of their own, a few batches ahead. What operators must hold
-//! (a sort, the hash table of an aggregate) is bounded, and goes to disk beyond.
+//! DataFusion parses, types and optimizes a query, and its physical operators run it ([`planner`] says which). All that
+//! is ours is the [`scan`] of a table: it reads the parts of a state on threads of their own, a few batches ahead. What
+//! operators must hold (a sort, the hash table of an aggregate) is bounded, and goes to disk beyond.
 //!
 //! In reading order: [`session`] (what there is to ask), [`planner`], [`expressions`], [`joins`], [`scan`], [`error`].
 
@@ -50,9 +50,10 @@ impl StateCatalog {
     /// Runs a `SELECT` over the checkpoint's tables and gives its rows to `sink`.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) and [`Unsupported`](headpond_state::ErrorKind::Unsupported) for the query,
-    /// [`ResourceExhausted`](headpond_state::ErrorKind::ResourceExhausted) when it must hold more than there is room for,
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the store's and the sink's.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) and [`Unsupported`](headpond_state::ErrorKind::Unsupported) for
+    /// the query, [`ResourceExhausted`](headpond_state::ErrorKind::ResourceExhausted) when it must hold more than there
+    /// is room for, [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the store's and the
+    /// sink's.
     pub fn query(&self, sql: &str, sink: &mut dyn RowSink) -> Result<()> {
         let session = Session::new(self);
         let logical = session.plan(sql)?;
@@ -75,7 +76,8 @@ impl StateCatalog {
             }
             Ok(())
         });
-        // Waits for readers that are not wanted any more, which see it at their next batch: what they fetched goes with them.
+        // Waits for readers that are not wanted any more, which see it at their next batch: what they fetched goes with
+        // them.
         drop(runtime);
         outcome
     }

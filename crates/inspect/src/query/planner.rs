@@ -1,7 +1,7 @@
 //! From a logical plan to physical operators.
 //!
-//! Filters, projections and the first half of an aggregate run on the parts of a state as they are; whatever needs all rows gathers
-//! them first. A limit that is reached ends the readers.
+//! Filters, projections and the first half of an aggregate run on the parts of a state as they are; whatever needs all
+//! rows gathers them first. A limit that is reached ends the readers.
 
 use super::expressions::Expressions;
 use super::joins::join;
