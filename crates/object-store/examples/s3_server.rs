@@ -4,9 +4,9 @@
 //! $ cargo run --release -p headpond-object-store --example s3_server -- DIRECTORY [PORT [ACCESS_KEY SECRET_KEY]]
 //! ```
 //!
-//! Each directory in `DIRECTORY` is a bucket; `checkpoints` is made. `docs/operations/object-stores.md` goes on from there. It
-//! is for trying and testing: a file system behind it looks whether an object exists and then creates it, so two jobs that commit
-//! the same checkpoint in the same moment may both succeed.
+//! Each directory in `DIRECTORY` is a bucket; `checkpoints` is made. `docs/operations/object-stores.md` goes on from
+//! there. It is for trying and testing: a file system behind it looks whether an object exists and then creates it, so
+//! two jobs that commit the same checkpoint in the same moment may both succeed.
 
 use hyper_util::rt::TokioIo;
 use s3s::auth::SimpleAuth;

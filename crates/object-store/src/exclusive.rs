@@ -1,7 +1,7 @@
 //! The commit: an object that is created only if it is not there.
 //!
-//! A conditional put is not repeated blindly: when its answer is lost, the next one would find the object of the first. So what is
-//! there is compared with what was sent. A manifest names its attempt and its time, no two are equal.
+//! A conditional put is not repeated blindly: when its answer is lost, the next one would find the object of the first.
+//! So what is there is compared with what was sent. A manifest names its attempt and its time, no two are equal.
 
 use crate::failure::Failure;
 use crate::objects::Objects;

@@ -9,8 +9,8 @@ use std::time::Duration;
 pub struct ObjectStoreOptions {
     /// What only S3 has.
     pub s3: S3Options,
-    /// The size of a part: files beyond it are uploaded in parts, and everything is downloaded in ranges of that size. S3
-    /// allows no less than 5 MiB, and 10,000 parts: larger files have larger parts.
+    /// The size of a part: files beyond it are uploaded in parts, and everything is downloaded in ranges of that size.
+    /// S3 allows no less than 5 MiB, and 10,000 parts: larger files have larger parts.
     pub part_bytes: u64,
     /// How many parts, files and ranges are on their way at once, of all threads together. Each takes up to
     /// [`part_bytes`](Self::part_bytes) of memory.
@@ -51,8 +51,8 @@ pub struct S3Options {
     pub secret_key: Option<Secret>,
     /// The third part of temporary credentials.
     pub session_token: Option<Secret>,
-    /// Whether the bucket is a part of the path (`endpoint/bucket/key`) or of the host's name (`bucket.endpoint/key`). `None`: of the path
-    /// if there is an endpoint.
+    /// Whether the bucket is a part of the path (`endpoint/bucket/key`) or of the host's name (`bucket.endpoint/key`).
+    /// `None`: of the path if there is an endpoint.
     pub path_style: Option<bool>,
 }
 

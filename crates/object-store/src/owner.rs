@@ -1,9 +1,10 @@
 //! Who runs a job, on a store without locks: an object names the newest attempt.
 //!
-//! Nobody can tell whether the attempt before is dead, so it is not asked: the newest attempt writes its name, and an older
-//! one that is still alive finds it before its next commit and stops. That is a check and then an act, with time between. What decides is
-//! the manifest's exclusive creation: of two attempts that go on from one checkpoint, one creates the next manifest, and the
-//! other finds it and stops. The check makes it the older one that stops, but for that moment.
+//! Nobody can tell whether the attempt before is dead, so it is not asked: the newest attempt writes its name, and an
+//! older one that is still alive finds it before its next commit and stops. That is a check and then an act, with time
+//! between. What decides is the manifest's exclusive creation: of two attempts that go on from one checkpoint, one
+//! creates the next manifest, and the other finds it and stops. The check makes it the older one that stops, but for
+//! that moment.
 
 use crate::failure::Failure;
 use crate::objects::Objects;

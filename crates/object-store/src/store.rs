@@ -70,7 +70,8 @@ impl CheckpointStore for BucketStore {
     }
 
     fn clear_staging(&self, _: &str) -> Result<()> {
-        // What an upload in parts left behind has no key, and no interface of ours lists it: a rule of the bucket removes it.
+        // What an upload in parts left behind has no key, and no interface of ours lists it: a rule of the bucket
+        // removes it.
         Ok(())
     }
 

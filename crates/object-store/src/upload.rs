@@ -1,7 +1,8 @@
 //! Uploads: what fits a part is put in the background, what is larger goes up in parts.
 //!
-//! A key is the hash of the bytes, so all of them are read before the first request. A content that is larger than a part is
-//! read twice: from the file it comes from, or from a file it is spooled to, which has no name and goes with its last reader.
+//! A key is the hash of the bytes, so all of them are read before the first request. A content that is larger than a
+//! part is read twice: from the file it comes from, or from a file it is spooled to, which has no name and goes with
+//! its last reader.
 //!
 //! The bound on transfers is also the bound on memory: whoever stages a content waits for room before he goes on.
 

@@ -32,7 +32,8 @@ pub(crate) struct Faults {
     pub(crate) throttled: AtomicUsize,
     /// Cuts the connection in the middle of as many uploads as this.
     pub(crate) torn_uploads: AtomicUsize,
-    /// Carries out as many requests that create something exclusively as this, and cuts the connection before the answer.
+    /// Carries out as many requests that create something exclusively as this, and cuts the connection before the
+    /// answer.
     pub(crate) lost_answers: AtomicUsize,
     /// Takes no notice of conditions: removes what is in this directory before it creates it exclusively.
     pub(crate) careless_in: Mutex<Option<PathBuf>>,
