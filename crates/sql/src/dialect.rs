@@ -1,4 +1,5 @@
-//! Our dialect of `sqlparser`: the generic one with `TABLE t [PARTITION BY k, …]` as an argument and `` ` `` around names.
+//! Our dialect of `sqlparser`: the generic one with `TABLE t [PARTITION BY k, …]` as an argument and `` ` `` around
+//! names.
 
 use datafusion_sql::sqlparser::ast::Expr;
 use datafusion_sql::sqlparser::dialect::{Dialect, GenericDialect};
@@ -48,8 +49,8 @@ impl Dialect for HeadpondDialect {
         true
     }
 
-    /// Reads `TABLE name`, the argument of a windowing table function, as the name, and `TABLE name PARTITION BY k, …` as a
-    /// tuple of the name and the columns.
+    /// Reads `TABLE name`, the argument of a windowing table function, as the name, and `TABLE name PARTITION BY k, …`
+    /// as a tuple of the name and the columns.
     fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
         let is_name = matches!(parser.peek_nth_token_ref(1).token, Token::Word(_));
         if !is_name || !parser.peek_keyword(Keyword::TABLE) {

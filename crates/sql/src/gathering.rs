@@ -1,8 +1,9 @@
 //! Changes gathered by key before they are emitted.
 //!
-//! State is written at once; only what is told about it waits. For each key that a batch touches the gathering knows the row from before
-//! the first change and the row after the last one. When it is emptied, a key whose rows differ gives its changes: what came and
-//! went in between nobody sees. A mini-batch gathers over several ticks ([`MiniBatch`]); otherwise each batch's changes are given at once.
+//! State is written at once; only what is told about it waits. For each key that a batch touches the gathering knows
+//! the row from before the first change and the row after the last one. When it is emptied, a key whose rows differ
+//! gives its changes: what came and went in between nobody sees. A mini-batch gathers over several ticks
+//! ([`MiniBatch`]); otherwise each batch's changes are given at once.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
@@ -98,8 +99,8 @@ impl Gathering {
         }
     }
 
-    /// The changes so far; the gathering is empty then. Rows are taken back before others come: in whatever key a reader sees them, no
-    /// row that has come is taken away again.
+    /// The changes so far; the gathering is empty then. Rows are taken back before others come: in whatever key a
+    /// reader sees them, no row that has come is taken away again.
     pub(crate) fn take(&mut self) -> Result<Option<ChangeBatch>> {
         let changed = self.differing()?;
         let mut kinds = Vec::with_capacity(2 * self.pairs.len());

@@ -7,8 +7,8 @@
 //!                                    filters and projections    keyed state: groups, windows, rows, first rows
 //! ```
 //!
-//! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and column, and nothing
-//! starts before the whole file is understood.
+//! [`parse`] reads a file into a [`Script`]; [`plan`] makes a [`PlannedJob`] of it. Every error names file, line and
+//! column, and nothing starts before the whole file is understood.
 //!
 //! Words, functions and types are Flink's where there is no reason to differ; `docs/reference/sql.md` lists them, and
 //! `docs/reference/differences-from-flink.md` says where they differ.

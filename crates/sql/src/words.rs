@@ -1,6 +1,7 @@
 //! DataFusion's words in SQL's: `Int64(0)` is `0`, `Utf8("a")` is `'a'`, `Int64` is `BIGINT`.
 //!
-//! Expressions and messages of DataFusion name Arrow's types. People read them, so they are put into the words of a query.
+//! Expressions and messages of DataFusion name Arrow's types. People read them, so they are put into the words of a
+//! query.
 
 /// The text in the words of SQL.
 pub(crate) fn in_sql(text: &str) -> String {

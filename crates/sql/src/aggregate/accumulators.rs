@@ -94,7 +94,8 @@ impl Accumulators {
         }
     }
 
-    /// Counts and folds a batch's rows, where no cell needs sets of values. On an overflow, the row at which it happened.
+    /// Counts and folds a batch's rows, where no cell needs sets of values. On an overflow, the row at which it
+    /// happened.
     pub(super) fn fold(
         &mut self,
         layout: &Layout,
@@ -115,7 +116,8 @@ impl Accumulators {
         }
     }
 
-    /// Folds a batch's rows and the values that came to sets or left them. On an overflow, the row at which it happened.
+    /// Folds a batch's rows and the values that came to sets or left them. On an overflow, the row at which it
+    /// happened.
     pub(super) fn fold_cells(
         &mut self,
         layout: &Layout,

@@ -23,7 +23,8 @@ pub(super) enum CellKind {
     SumInteger,
     /// The sum of `DECIMAL`s of this scale.
     SumDecimal { scale: u8 },
-    /// The sum of `DOUBLE`s, with what rounding has lost (Neumaier's compensated sum), so that the order of rows hardly matters.
+    /// The sum of `DOUBLE`s, with what rounding has lost (Neumaier's compensated sum), so that the order of rows hardly
+    /// matters.
     SumFloat,
     /// The exact sum of `DOUBLE`s that may be taken back.
     SumExact,

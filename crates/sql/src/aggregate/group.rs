@@ -1,8 +1,8 @@
 //! `GROUP BY` without windows: a result that changes with every batch.
 //!
-//! For each key of a batch the operator emits the new result (`+I`) or, where there was one, the old (`-U`) and the new (`+U`),
-//! unless they are equal; with mini-batching, for the batches of several ticks together. Where the sink overwrites rows by the same
-//! key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
+//! For each key of a batch the operator emits the new result (`+I`) or, where there was one, the old (`-U`) and the new
+//! (`+U`), unless they are equal; with mini-batching, for the batches of several ticks together. Where the sink
+//! overwrites rows by the same key, `-U` is left out. A group whose last row is taken back is deleted (`-D`).
 
 use super::accumulators::Accumulators;
 use super::group_codec::GroupCodec;
@@ -232,8 +232,8 @@ impl GroupAggregate {
         Ok(())
     }
 
-    /// The rows without those that are taken back from groups without state before any have come; `None`: there are none of them. What
-    /// comes after them begins the group anew.
+    /// The rows without those that are taken back from groups without state before any have come; `None`: there are
+    /// none of them. What comes after them begins the group anew.
     fn without_lost(&self, batch: &KeyedBatch) -> Option<UInt32Array> {
         batch.changes.kinds()?;
         let mut rows = self.accumulators.rows.clone();

@@ -210,8 +210,8 @@ pub(super) struct CallCells {
 }
 
 impl Layout {
-    /// The layout for calls over rows of `input`. `retracts`: rows may be taken back; `expires`: the state has a TTL. `rows_name` names
-    /// the count of rows.
+    /// The layout for calls over rows of `input`. `retracts`: rows may be taken back; `expires`: the state has a TTL.
+    /// `rows_name` names the count of rows.
     ///
     /// # Errors
     /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for an aggregate that its type rules out.
@@ -249,8 +249,8 @@ impl Layout {
         Ok(Layout { cells, of_calls, sets, retracts, has_since, together, schema: RowSchema::new(fields) })
     }
 
-    /// What a changed query means for rows of this layout: the count of rows tells what a group is, and an aggregate that comes counts
-    /// from then on.
+    /// What a changed query means for rows of this layout: the count of rows tells what a group is, and an aggregate
+    /// that comes counts from then on.
     pub(super) fn evolution(&self) -> RowEvolution {
         let closed = if self.retracts {
             "rows from before it may be taken back, which it has never seen; where they only come, aggregates can be added"

@@ -8,7 +8,8 @@ use std::sync::Arc;
 /// How a restored state of an aggregate becomes the one that `plan` declares.
 ///
 /// # Errors
-/// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a change that would make the state mean something else.
+/// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a change that would make the state mean something
+/// else.
 pub(super) fn migration(
     plan: &AggregatePlan,
     restored: &StateDescriptor,

@@ -1,17 +1,18 @@
 //! Aggregates over keyed state.
 //!
-//! Each group has one state value: a hidden count of its rows, and the accumulators of its aggregates, as a row ([`Layout`]) in the
-//! configured format. An operator groups a batch's rows by key ([`Grouping`]), reads the groups' accumulators into columns
-//! ([`Accumulators`]), folds the batch's columns in, and writes the accumulators back: one read and one write for a batch.
+//! Each group has one state value: a hidden count of its rows, and the accumulators of its aggregates, as a row
+//! ([`Layout`]) in the configured format. An operator groups a batch's rows by key ([`Grouping`]), reads the groups'
+//! accumulators into columns ([`Accumulators`]), folds the batch's columns in, and writes the accumulators back: one
+//! read and one write for a batch.
 //!
-//! What a row cannot hold, the values of a group that DISTINCT and MIN and MAX of changing rows need, is in sets beside it
-//! ([`ValueSets`](value_sets::ValueSets)).
+//! What a row cannot hold, the values of a group that DISTINCT and MIN and MAX of changing rows need, is in sets beside
+//! it ([`ValueSets`](value_sets::ValueSets)).
 //!
-//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a window's
-//! result once, when time has passed it.
+//! [`GroupAggregate`](group::GroupAggregate) gives a changing result for each batch; the operators of [`window`] give a
+//! window's result once, when time has passed it.
 //!
-//! In reading order: `layout`, `columns`, `fold`, `overflow`, `cell`, `transitions`, `accumulators`, `merge`, `numbers`,
-//! `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`, `migration`.
+//! In reading order: `layout`, `columns`, `fold`, `overflow`, `cell`, `transitions`, `accumulators`, `merge`,
+//! `numbers`, `group_codec`, `grouping`, `value_sets`, `results`, `group`, `window`, `migration`.
 
 mod accumulators;
 mod cell;

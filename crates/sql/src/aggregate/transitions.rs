@@ -2,7 +2,8 @@
 
 use arrow_buffer::BooleanBuffer;
 
-/// The values that came and went with a batch, by set and filter: each is a row of the batch with that value and a sign.
+/// The values that came and went with a batch, by set and filter: each is a row of the batch with that value and a
+/// sign.
 #[derive(Debug, Default)]
 pub(super) struct Transitions(pub(super) Vec<Transition>);
 

@@ -1,7 +1,7 @@
 //! Functions that read the clock.
 //!
-//! DataFusion replaces `now()` by the time at which a query is planned. A streaming query runs for weeks, so ours read the clock for
-//! each batch. All rows of a batch see one time.
+//! DataFusion replaces `now()` by the time at which a query is planned. A streaming query runs for weeks, so ours read
+//! the clock for each batch. All rows of a batch see one time.
 
 use arrow_array::timezone::Tz;
 use arrow_array::types::{Date32Type, TimestampMillisecondType};

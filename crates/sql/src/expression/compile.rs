@@ -36,7 +36,8 @@ impl Compiler {
             .map_err(planning_error)
     }
 
-    /// Arrow's cast from an instant to a timestamp without zone gives the time in UTC; ours gives it in the session's zone.
+    /// Arrow's cast from an instant to a timestamp without zone gives the time in UTC; ours gives it in the session's
+    /// zone.
     fn in_local_time(&self, expr: Expr) -> Result<Expr> {
         expr.transform_up(|expr| {
             let (inner, to) = match &expr {

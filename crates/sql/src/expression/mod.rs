@@ -1,7 +1,7 @@
 //! Expressions: the functions that queries may call, and expressions compiled to run over batches.
 //!
-//! Functions and evaluation are DataFusion's. Ours are those whose meaning is streaming's: windows ([`window`]) and the clock
-//! ([`clock`]); and what Flink has under another meaning ([`date_format`]).
+//! Functions and evaluation are DataFusion's. Ours are those whose meaning is streaming's: windows ([`window`]) and the
+//! clock ([`clock`]); and what Flink has under another meaning ([`date_format`]).
 
 mod clock;
 mod compile;

@@ -93,8 +93,8 @@ pub(crate) fn failed(error: DataFusionError, what: &str) -> Error {
     }
 }
 
-/// The kinds when only some rows are kept. An update of which only the old row is kept takes that row away; one of which only the
-/// new row is kept brings a new row.
+/// The kinds when only some rows are kept. An update of which only the old row is kept takes that row away; one of
+/// which only the new row is kept brings a new row.
 fn kinds_of_the_kept(kinds: &UInt8Array, keep: &BooleanArray) -> UInt8Array {
     const BEFORE: u8 = ChangeKind::UpdateBefore as u8;
     const AFTER: u8 = ChangeKind::UpdateAfter as u8;

@@ -1,4 +1,5 @@
-//! `TO_TIMESTAMP_LTZ(number[, precision])`: a number of seconds or milliseconds since the epoch as an instant, as Flink has it.
+//! `TO_TIMESTAMP_LTZ(number[, precision])`: a number of seconds or milliseconds since the epoch as an instant, as Flink
+//! has it.
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMillisecondType};

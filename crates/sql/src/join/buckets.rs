@@ -12,8 +12,8 @@ pub(super) struct Bucket {
     pub(super) start_ms: i64,
 }
 
-/// Up to so many entries are deleted one by one. A range costs a store on disk more than a few entries do: every later read has to
-/// ask whether it lies within.
+/// Up to so many entries are deleted one by one. A range costs a store on disk more than a few entries do: every later
+/// read has to ask whether it lies within.
 const ENTRIES_ONE_BY_ONE: usize = 64;
 
 /// The buckets of a state whose entries are ordered by time. They follow from the state.

@@ -23,8 +23,8 @@ pub(super) struct Delta {
     pub(super) entry: u32,
 }
 
-/// The rows of a batch. Rows of one key follow each other, in the order of the keys; among them those that go come first, so that
-/// whoever keeps one row by a key of his own takes the old one out before the new one in.
+/// The rows of a batch. Rows of one key follow each other, in the order of the keys; among them those that go come
+/// first, so that whoever keeps one row by a key of his own takes the old one out before the new one in.
 #[derive(Debug, Default)]
 pub(super) struct Deltas {
     pub(super) deltas: Vec<Delta>,

@@ -1,12 +1,12 @@
 //! A join of rows that lie in a span of event time around each other.
 //!
-//! A row is kept until event time, the least of both inputs, has passed the latest time that a row of the other side may have to match it.
-//! It lies in a *bucket* of event time about as long as the span, so a row looks into two of them, and a bucket goes as a whole: no
-//! timers, no expiry of single rows.
+//! A row is kept until event time, the least of both inputs, has passed the latest time that a row of the other side
+//! may have to match it. It lies in a *bucket* of event time about as long as the span, so a row looks into two of
+//! them, and a bucket goes as a whole: no timers, no expiry of single rows.
 //!
-//! A row is late if its time is not beyond the watermark that its split had before it. Late rows are counted and dropped. Every row
-//! that is not late finds all earlier rows that were not late either, whatever the order in which the inputs arrive: event time
-//! never passes a watermark before all rows in front of it have been joined.
+//! A row is late if its time is not beyond the watermark that its split had before it. Late rows are counted and
+//! dropped. Every row that is not late finds all earlier rows that were not late either, whatever the order in which
+//! the inputs arrive: event time never passes a watermark before all rows in front of it have been joined.
 //!
 //! Rows without a match are given when their bucket goes.
 
@@ -175,8 +175,8 @@ impl KeyedOperator for IntervalJoin {
 }
 
 impl IntervalJoin {
-    /// The rows that are not late and have a time and a key, in the order of their keys; behind them those that can have no match and
-    /// are given alone.
+    /// The rows that are not late and have a time and a key, in the order of their keys; behind them those that can
+    /// have no match and are given alone.
     fn in_time(&self, side: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Deltas {
         let rows = batch.changes.rows();
         let times = self.spec.times[side].of(rows);

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 /// How far the pairs of a piece have been looked at: for each stored row first the rows that go, then those that come.
 ///
-/// All pairs with rows that go are looked at before those with rows that come, and a stored row that is given alone is taken back
-/// before its first pair, or given after its last.
+/// All pairs with rows that go are looked at before those with rows that come, and a stored row that is given alone is
+/// taken back before its first pair, or given after its last.
 #[derive(Debug, Default)]
 pub(super) struct Matching {
     phase: Phase,
@@ -21,7 +21,8 @@ pub(super) struct Matching {
     offset: u32,
     own: Vec<u32>,
     other: Vec<u32>,
-    /// Stored rows that have been given for this batch: where each row of the batch has a range of its own, one may be read for several.
+    /// Stored rows that have been given for this batch: where each row of the batch has a range of its own, one may be
+    /// read for several.
     given: HashSet<Box<[u8]>>,
 }
 

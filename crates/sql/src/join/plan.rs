@@ -44,7 +44,8 @@ impl JoinKind {
         !matches!(self, JoinKind::Semi | JoinKind::Anti)
     }
 
-    /// When rows of a side (0: left, 1: right) are given apart from their pairs; `None`: never, and nothing needs to be known of them.
+    /// When rows of a side (0: left, 1: right) are given apart from their pairs; `None`: never, and nothing needs to be
+    /// known of them.
     pub(super) fn gives_alone(self, side: usize) -> Option<Alone> {
         match (self, side) {
             (JoinKind::Left | JoinKind::Full | JoinKind::Anti, 0) | (JoinKind::Right | JoinKind::Full, 1) => {

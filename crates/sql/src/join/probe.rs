@@ -51,8 +51,8 @@ impl Probe {
         self.owners.push(owners);
     }
 
-    /// Adds what begins with `prefix` and goes on with a time from `first_ms` to `last_ms`, both inclusive. Not to be mixed with
-    /// [`push`](Self::push).
+    /// Adds what begins with `prefix` and goes on with a time from `first_ms` to `last_ms`, both inclusive. Not to be
+    /// mixed with [`push`](Self::push).
     pub(super) fn push_times(&mut self, prefix: &[u8], (first_ms, last_ms): (i64, i64), owners: (u32, u32)) {
         let bound = |time_ms: i64| {
             move |out: &mut Vec<u8>| {

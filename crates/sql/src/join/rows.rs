@@ -6,9 +6,10 @@
 //! | may take rows back | `key \| row` | how often the row is there |
 //! | has event time | `bucket \| key \| time \| sequence (u64)` | the row |
 //!
-//! A row that may be taken back is found by its columns, encoded as key components. Where nothing is taken back, a number that no other
-//! row of the operator has takes their place, and a row is kept without a look at what is there. The value is a row in
-//! the configured format; where the join must know whether a row has matches, their number comes first in it.
+//! A row that may be taken back is found by its columns, encoded as key components. Where nothing is taken back, a
+//! number that no other row of the operator has takes their place, and a row is kept without a look at what is there.
+//! The value is a row in the configured format; where the join must know whether a row has matches, their number comes
+//! first in it.
 
 use super::plan::{JoinPlan, JoinSide};
 use arrow_array::{Array, ArrayRef, RecordBatch};
@@ -142,8 +143,8 @@ impl SideRows {
             .with_ttl(self.ttl)
     }
 
-    /// Reads an entry: appends the row's columns to `columns`. `rest` is what follows the key in the entry's key. `None`: the row has
-    /// expired.
+    /// Reads an entry: appends the row's columns to `columns`. `rest` is what follows the key in the entry's key.
+    /// `None`: the row has expired.
     pub(super) fn read(
         &self,
         rest: &[u8],
@@ -299,8 +300,8 @@ impl SideRows {
     }
 }
 
-/// What people see of a side's state (see `headpond_state::columns`): its rows. `value` are the value's fields with the names they have
-/// in the query.
+/// What people see of a side's state (see `headpond_state::columns`): its rows. `value` are the value's fields with the
+/// names they have in the query.
 fn shown(plan: &JoinPlan, side: usize, identity: &Identity, value: Vec<(String, String)>) -> StateColumns {
     let JoinSide { schema, columns, key, changing, .. } = &plan.sides[side];
     // A column of the row that is one of the key, too, is shown once.

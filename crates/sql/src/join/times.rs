@@ -40,8 +40,8 @@ impl Times<'_> {
 /// Which times match.
 #[derive(Debug, Clone)]
 pub(crate) struct IntervalSpec {
-    /// How much later than the left row's time the right row's time is at least (below zero: how much earlier at most), in
-    /// milliseconds.
+    /// How much later than the left row's time the right row's time is at least (below zero: how much earlier at most),
+    /// in milliseconds.
     pub(crate) lower_ms: i64,
     /// How much later it is at most, in milliseconds.
     pub(crate) upper_ms: i64,

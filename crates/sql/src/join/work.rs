@@ -54,7 +54,8 @@ impl Work {
         Work { side, batch, deltas, emission: Emission::default(), now_ms, takes_back, matching: Matching::default() }
     }
 
-    /// Puts the batch's rows together with the stored rows that `probe` finds, until there are none or the output is full.
+    /// Puts the batch's rows together with the stored rows that `probe` finds, until there are none or the output is
+    /// full.
     pub(super) fn pairs(
         &mut self,
         join: Join<'_>,

@@ -278,7 +278,8 @@ impl<'a> AggregateInput<'a> {
         Ok((columns, fields))
     }
 
-    /// The name of the count of a group's rows, which tells what a group is: a query with another key has another state.
+    /// The name of the count of a group's rows, which tells what a group is: a query with another key has another
+    /// state.
     fn rows_name(&self, windows: Option<&Windows>) -> String {
         let keys = self.keys.iter().map(text_of).collect::<Vec<_>>().join(", ");
         let by = if keys.is_empty() { String::new() } else { format!(" by {keys}") };

@@ -1,7 +1,7 @@
 //! What people call the columns of a plan in the middle of a query: what they become.
 //!
-//! `INSERT INTO totals (carrier, flights) SELECT carrier, COUNT(*) …` calls a count `flights`, a subquery's `COUNT(*) AS n` calls it `n`.
-//! Only who looks into state sees these names: nothing is compared by them.
+//! `INSERT INTO totals (carrier, flights) SELECT carrier, COUNT(*) …` calls a count `flights`, a subquery's
+//! `COUNT(*) AS n` calls it `n`. Only who looks into state sees these names: nothing is compared by them.
 
 use datafusion_expr::{Expr, LogicalPlan};
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ impl ColumnNames {
         self.0.get(&column)
     }
 
-    /// With these names of the columns of `plan`, the names that the plan below it is built with: those of an aggregate's own
-    /// columns, or of what a projection takes as it is.
+    /// With these names of the columns of `plan`, the names that the plan below it is built with: those of an
+    /// aggregate's own columns, or of what a projection takes as it is.
     pub(super) fn through(self, plan: &LogicalPlan) -> Self {
         match plan {
             LogicalPlan::Aggregate(_) | LogicalPlan::Filter(_) | LogicalPlan::SubqueryAlias(_) => self,

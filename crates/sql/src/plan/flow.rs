@@ -1,8 +1,8 @@
 //! From a logical plan to nodes of a job graph.
 //!
-//! A [`Flow`] is a node of the graph with expressions over its columns that are still to be computed. Projections and filters only
-//! change the expressions; where a step needs rows (an aggregate, a sink) the flow is *materialized*: one step that filters and
-//! projects.
+//! A [`Flow`] is a node of the graph with expressions over its columns that are still to be computed. Projections and
+//! filters only change the expressions; where a step needs rows (an aggregate, a sink) the flow is *materialized*: one
+//! step that filters and projects.
 
 pub(super) use super::row_watermark::with_row_watermark;
 
@@ -52,8 +52,8 @@ pub(super) struct Flow {
     pub(super) event_time: Option<Expr>,
     /// The columns of the node that tell the rows' windows.
     pub(super) window: Option<FlowWindow>,
-    /// The hopping windows, or the sessions, that rows do not have as columns yet: an aggregate by them computes them itself,
-    /// anything else needs [a row for each](FlowBuilder::with_rows_of_windows).
+    /// The hopping windows, or the sessions, that rows do not have as columns yet: an aggregate by them computes them
+    /// itself, anything else needs [a row for each](FlowBuilder::with_rows_of_windows).
     pub(super) windows_to_come: Option<WindowCall>,
 }
 

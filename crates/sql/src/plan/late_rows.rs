@@ -1,7 +1,7 @@
 //! Rows that come too late for their windows, on their way to the table that `table.exec.late-rows.table` names.
 //!
-//! They have the columns of the table that the windows are over, by name. A window's operator gives them to an output of its own; those
-//! of all operators together are one more insert.
+//! They have the columns of the table that the windows are over, by name. A window's operator gives them to an output
+//! of its own; those of all operators together are one more insert.
 
 use super::flow::{Flow, FlowBuilder, column};
 use super::session::Session;
@@ -26,7 +26,8 @@ pub(super) fn late_table(session: &Session, settings: &JobSettings) -> Result<Op
 }
 
 impl FlowBuilder<'_> {
-    /// The columns of late rows over a flow's node; `None` when they go nowhere, or the flow's rows are not those of a table.
+    /// The columns of late rows over a flow's node; `None` when they go nowhere, or the flow's rows are not those of a
+    /// table.
     pub(super) fn late_columns(&self, flow: &Flow) -> Result<Option<Vec<Expr>>> {
         let Some(late) = late_table(self.session, self.settings)? else { return Ok(None) };
         let Some(source) = self.sources.at(flow.node) else { return Ok(None) };

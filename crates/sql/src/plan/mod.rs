@@ -1,7 +1,7 @@
 //! From a script to a job.
 //!
-//! Statements are taken in order: settings first of all, since they hold for the whole job, then tables and views, then each
-//! `INSERT`. A query is planned by DataFusion to a logical plan (`query`), which is walked to nodes of a job graph
+//! Statements are taken in order: settings first of all, since they hold for the whole job, then tables and views, then
+//! each `INSERT`. A query is planned by DataFusion to a logical plan (`query`), which is walked to nodes of a job graph
 //! (`flow`, `aggregate`, `join`, `insert`).
 
 mod aggregate;
@@ -80,8 +80,9 @@ impl PlannedJob {
 /// Plans a script's job.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) for what is wrong and [`Unsupported`](headpond_state::ErrorKind::Unsupported)
-/// for what Headpond does not know; either names file, line, column and statement.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for what is wrong and
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know; either names file, line,
+/// column and statement.
 pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
     let mut planner = Planner::new(script, config)?;
     let mut inserts = Vec::new();

@@ -1,7 +1,7 @@
 //! The ids of an insert's operators, by which their state is found again.
 //!
-//! An id is `<sink table>/<kind>/<ordinal>`: where the operator is. A table that is renamed, an operator that another one is put in
-//! front of, have another place; the hint `STATE_UID` says which id they keep.
+//! An id is `<sink table>/<kind>/<ordinal>`: where the operator is. A table that is renamed, an operator that another
+//! one is put in front of, have another place; the hint `STATE_UID` says which id they keep.
 
 use crate::position::At;
 use crate::script::StateUidHint;

@@ -1,7 +1,7 @@
 //! `ROW_NUMBER() OVER (…)` with a condition on the number: deduplication and Top-N.
 //!
-//! The plan is a filter above a window, with projections and names in between: the optimizer moves the condition down. The part of the
-//! condition that bounds the number becomes the operator's limit; the rest stays a filter.
+//! The plan is a filter above a window, with projections and names in between: the optimizer moves the condition down.
+//! The part of the condition that bounds the number becomes the operator's limit; the rest stays a filter.
 
 use super::aggregate::unique;
 use super::flow::{Flow, FlowBuilder, column, over_base};

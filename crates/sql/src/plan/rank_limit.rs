@@ -151,7 +151,8 @@ pub(super) fn leaves_out_numbers(projection: &Projection) -> bool {
     !projection.expr.iter().any(|expr| mentions(expr, &numbers))
 }
 
-/// The columns that a rank numbers rows by, where its filter keeps one row of each: the columns of the plan below the filter.
+/// The columns that a rank numbers rows by, where its filter keeps one row of each: the columns of the plan below the
+/// filter.
 pub(super) fn key_of_one_row(filter: &Filter) -> Option<&Window> {
     let limit = RankLimit::of(filter).ok()??;
     match filter.input.as_ref() {

@@ -16,8 +16,8 @@ pub(super) fn rewrite(query: &mut Query, by_position: bool) {
     let _ = query.visit(&mut DistinctNames { by_position });
 }
 
-/// Turns the older `GROUP BY TUMBLE(ts, size)`, `HOP(…)` or `SESSION(…)` into a grouping by everything that tells the window, so
-/// that the query may select `TUMBLE_START(ts, size)` and its sisters.
+/// Turns the older `GROUP BY TUMBLE(ts, size)`, `HOP(…)` or `SESSION(…)` into a grouping by everything that tells the
+/// window, so that the query may select `TUMBLE_START(ts, size)` and its sisters.
 struct GroupByWindow;
 
 impl VisitorMut for GroupByWindow {
@@ -97,8 +97,8 @@ impl VisitorMut for FieldsOfElements {
     }
 }
 
-/// Gives every column of a `SELECT` a name of its own, as DataFusion wants it: a column that is an expression is named by its
-/// text, and a name that stands there already gets a number.
+/// Gives every column of a `SELECT` a name of its own, as DataFusion wants it: a column that is an expression is named
+/// by its text, and a name that stands there already gets a number.
 struct DistinctNames {
     /// Whether nobody asks for the columns of the next query by name.
     by_position: bool,

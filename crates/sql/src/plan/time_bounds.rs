@@ -1,7 +1,7 @@
 //! What a join's condition says about how far the times of two rows may be apart.
 //!
-//! `a.ts BETWEEN b.ts - INTERVAL '2' HOUR AND b.ts`, `a.ts - b.ts < INTERVAL '30' SECOND`, and whatever else is a difference of two
-//! times compared with a constant, once the terms are sorted.
+//! `a.ts BETWEEN b.ts - INTERVAL '2' HOUR AND b.ts`, `a.ts - b.ts < INTERVAL '30' SECOND`, and whatever else is a
+//! difference of two times compared with a constant, once the terms are sorted.
 
 use arrow_schema::DataType;
 use datafusion_common::{DFSchema, ScalarValue};

@@ -1,8 +1,8 @@
 //! The windows of a flow's rows.
 //!
-//! The columns of a windowing table function are calls at first ([`WindowCall`]), so that an aggregate can compute its windows without
-//! a row for each. Where rows are needed, tumbling windows are computed like any expression, a row of hopping windows becomes one for
-//! each window, and sessions, which only all rows of a key together tell, are refused.
+//! The columns of a windowing table function are calls at first ([`WindowCall`]), so that an aggregate can compute its
+//! windows without a row for each. Where rows are needed, tumbling windows are computed like any expression, a row of
+//! hopping windows becomes one for each window, and sessions, which only all rows of a key together tell, are refused.
 
 use super::flow::{Flow, FlowBuilder, column, over_base};
 use super::flow_window::FlowWindow;
@@ -18,8 +18,8 @@ use headpond_runtime::{Node, NodeKind};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
-/// Whether rows that the watermark has passed cannot come with a greater value of this expression: it is the rows' time, or the last
-/// millisecond of a window of it.
+/// Whether rows that the watermark has passed cannot come with a greater value of this expression: it is the rows'
+/// time, or the last millisecond of a window of it.
 pub(super) fn is_event_time(expr: &Expr, flow: &Flow) -> bool {
     if flow.event_time.as_ref() == Some(expr) {
         return true;
@@ -70,8 +70,8 @@ impl FlowBuilder<'_> {
     /// The flow with a row for each hopping window.
     ///
     /// # Errors
-    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for sessions; [`Invalid`](headpond_state::ErrorKind::Invalid) for
-    /// functions of windows that are not grouped by.
+    /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for sessions;
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for functions of windows that are not grouped by.
     pub(super) fn with_rows_of_windows(&mut self, mut flow: Flow) -> Result<Flow> {
         if let Some(call) = flow.windows_to_come.take() {
             let WindowShape::Hop { slide_ms, size_ms, offset_ms } = call.shape else {

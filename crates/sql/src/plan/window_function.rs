@@ -1,7 +1,9 @@
-//! The table functions `TUMBLE`, `HOP` and `SESSION`: a table's columns with `window_start`, `window_end` and `window_time`.
+//! The table functions `TUMBLE`, `HOP` and `SESSION`: a table's columns with `window_start`, `window_end` and
+//! `window_time`.
 //!
-//! `TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY [, INTERVAL '6' HOUR]))`, with or without names (`DATA`, `TIMECOL`,
-//! `SIZE`, …) and with or without `TABLE(…)` around it. The columns are calls of window functions, which an aggregate recognizes.
+//! `TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY [, INTERVAL '6' HOUR]))`, with or without names (`DATA`,
+//! `TIMECOL`, `SIZE`, …) and with or without `TABLE(…)` around it. The columns are calls of window functions, which an
+//! aggregate recognizes.
 
 use super::error::external;
 use super::window_table::WindowTable;

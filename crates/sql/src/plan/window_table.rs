@@ -1,7 +1,7 @@
 //! A table's rows with the hopping windows or the session of each: a node of our own in DataFusion's plans.
 //!
-//! A row of hopping windows is as many rows as it has windows, and a session is known only when it is over, so their columns are not what a
-//! projection could compute, and must not vanish where nobody asks for them.
+//! A row of hopping windows is as many rows as it has windows, and a session is known only when it is over, so their
+//! columns are not what a projection could compute, and must not vanish where nobody asks for them.
 
 use crate::expression::WindowPart;
 use datafusion_common::{DFSchema, DFSchemaRef, DataFusionError, Result};

@@ -1,8 +1,8 @@
 //! One row of each key, of rows that only come: deduplication.
 //!
-//! State `first row`: for each key, the columns that are not the key's, as a row in the configured format. Of a batch's rows of a key
-//! only the first in order is compared with the stored one. If it goes before it, it is stored and given (`+I`, or `-U` and `+U`); a row
-//! that does not leaves no trace.
+//! State `first row`: for each key, the columns that are not the key's, as a row in the configured format. Of a batch's
+//! rows of a key only the first in order is compared with the stored one. If it goes before it, it is stored and given
+//! (`+I`, or `-U` and `+U`); a row that does not leaves no trace.
 
 use super::RankPlan;
 use super::sort_key::SortKeys;

@@ -1,7 +1,8 @@
 //! The first rows of each key: `ROW_NUMBER() OVER (PARTITION BY … ORDER BY …)` with a condition on the number.
 //!
-//! [`FirstRow`](first::FirstRowFactory) keeps one row of each key, of rows that only come: deduplication. [`TopRows`](top::TopRowsFactory)
-//! keeps rows in their order: the first N of rows that only come, all of rows that may be taken back.
+//! [`FirstRow`](first::FirstRowFactory) keeps one row of each key, of rows that only come: deduplication.
+//! [`TopRows`](top::TopRowsFactory) keeps rows in their order: the first N of rows that only come, all of rows that may
+//! be taken back.
 //!
 //! In reading order: `sort_key`, `first`, `top`.
 

@@ -1,7 +1,8 @@
 //! Sort keys: bytes that order as rows do.
 //!
-//! A sort key is the columns' key components (see `headpond_state::encoding`), one after another. Those of a descending column have all
-//! bits flipped; where NULLs do not go with the least values, the bits of the byte that tells NULL are flipped once more.
+//! A sort key is the columns' key components (see `headpond_state::encoding`), one after another. Those of a descending
+//! column have all bits flipped; where NULLs do not go with the least values, the bits of the byte that tells NULL are
+//! flipped once more.
 
 use super::RankPlan;
 use headpond_runtime::batch::ChangeBatch;

@@ -1,8 +1,9 @@
 //! The first N rows of each key.
 //!
-//! State `rows`: `key | sort key | row` with the count of such rows, `row` being the columns that are not the key's, as key components. Of
-//! rows that only come the first N are kept; of rows that may be taken back all are, since any may move up. A batch scans the beginning
-//! of each of its keys once, far enough to know the first rows after what it takes back, and works out the change in memory.
+//! State `rows`: `key | sort key | row` with the count of such rows, `row` being the columns that are not the key's, as
+//! key components. Of rows that only come the first N are kept; of rows that may be taken back all are, since any may
+//! move up. A batch scans the beginning of each of its keys once, far enough to know the first rows after what it takes
+//! back, and works out the change in memory.
 //!
 //! With the rows' numbers a change is one of a place: the row at it is another one. Without, rows enter and leave.
 
@@ -82,8 +83,8 @@ impl TopRowsFactory {
         format!("{} by {}", columns.collect::<Vec<_>>().join(", "), plan.order_text())
     }
 
-    /// What a descriptor's schema ends with. Rows beyond the N first ones are gone where rows only come: another N has another
-    /// state.
+    /// What a descriptor's schema ends with. Rows beyond the N first ones are gone where rows only come: another N has
+    /// another state.
     fn kept_text(&self) -> String {
         if self.plan.retracts { String::new() } else { format!(", the first {}", self.plan.limit) }
     }

@@ -1,10 +1,11 @@
 //! A SQL file: its statements, each with its place.
 //!
-//! A thin parser of our own cuts the text into statements and reads settings and table definitions, because no dialect of
-//! `sqlparser` knows `WATERMARK FOR`, computed columns, `ROW<…>` or a setting without quotes. Queries inside are parsed by `sqlparser`
-//! in a dialect of ours. Anything else is refused by name before anything starts.
+//! A thin parser of our own cuts the text into statements and reads settings and table definitions, because no dialect
+//! of `sqlparser` knows `WATERMARK FOR`, computed columns, `ROW<…>` or a setting without quotes. Queries inside are
+//! parsed by `sqlparser` in a dialect of ours. Anything else is refused by name before anything starts.
 //!
-//! In reading order: `scan` (text to pieces), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`, `data_type`.
+//! In reading order: `scan` (text to pieces), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`,
+//! `data_type`.
 
 mod create_table;
 mod data_type;
@@ -51,8 +52,8 @@ pub struct Statement {
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a text that is no SQL,
-/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a statement or a clause that Headpond does not know; either names
-/// file, line and column.
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for a statement or a clause that Headpond does not know;
+/// either names file, line and column.
 ///
 /// ```
 /// let script = headpond_sql::parse("SET 'state.backend.type' = 'rocksdb';", "job.sql")?;

@@ -1,7 +1,7 @@
 //! Cuts a text into statements.
 //!
-//! A statement ends at a semicolon outside quotes and comments. `SET` and `RESET` also end where the next statement begins on a line
-//! of its own, since people paste lists of settings without semicolons.
+//! A statement ends at a semicolon outside quotes and comments. `SET` and `RESET` also end where the next statement
+//! begins on a line of its own, since people paste lists of settings without semicolons.
 
 use crate::position::{At, Position};
 use headpond_state::{Error, Result};

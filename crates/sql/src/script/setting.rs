@@ -1,7 +1,7 @@
 //! `SET` and `RESET`, quoted or not, broken over lines or not.
 //!
-//! `SET 'a.b' = 'c'`, `SET a.b=c`, `SET a.b = 10 s` and `SET a.b = "c"` are one and the same. White space within a key, and line breaks
-//! within a value next to a dot or inside quotes, come from pasting and are dropped.
+//! `SET 'a.b' = 'c'`, `SET a.b=c`, `SET a.b = 10 s` and `SET a.b = "c"` are one and the same. White space within a key,
+//! and line breaks within a value next to a dot or inside quotes, come from pasting and are dropped.
 
 use super::scan::{Cursor, Piece};
 use super::statement_kind::StatementKind;

@@ -66,7 +66,8 @@ pub fn run_json_in_batches(lines: &str, sql: &str, rows: usize) -> Result<Rows> 
     Ok(run.output)
 }
 
-/// A script over several inputs: `{name}` in it is the file of the JSON lines of that name. The files live as long as what is returned first.
+/// A script over several inputs: `{name}` in it is the file of the JSON lines of that name. The files live as long as
+/// what is returned first.
 pub fn planned_over(inputs: &[(&str, &str)], sql: &str) -> Result<(tempfile::TempDir, PlannedJob)> {
     let (dir, paths) = files(inputs);
     let named = inputs.iter().zip(&paths);

@@ -72,7 +72,8 @@ pub(crate) fn tables(delay_ms: i64, out: &str) -> String {
     )
 }
 
-/// The rows of a query over these rows, in order, checked to be the same whatever the batches, with and without restarts.
+/// The rows of a query over these rows, in order, checked to be the same whatever the batches, with and without
+/// restarts.
 pub(crate) fn result(rows: &[Row], sql: &str) -> Rows {
     let (_dir, path) = file(&lines(rows));
     let job = planned(&sql.replace("{path}", &path)).expect("the job is right");

@@ -8,7 +8,8 @@ const TABLES: &str = "
       WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'json');
     CREATE TABLE out (k STRING, ws TIMESTAMP(3), we TIMESTAMP(3), n BIGINT, s BIGINT) WITH ('connector' = 'blackhole');";
 
-/// The result of a query over rows that come at these seconds, one by one; with it, the rows given before the input ends.
+/// The result of a query over rows that come at these seconds, one by one; with it, the rows given before the input
+/// ends.
 fn run(query: &str, seconds: &[i64]) -> (Vec<String>, usize) {
     let row = |index: usize| Row { key: index as u64 % 2, value: 1 << index, time_ms: None, watermark_ms: 0 };
     let rows: Vec<Row> = (0..seconds.len()).map(row).collect();

@@ -136,7 +136,8 @@ fn rows_ahead_of_their_watermarks_have_the_same_sessions_in_any_order() {
 #[test]
 fn rows_exactly_one_gap_apart_are_together() {
     let row = |time_ms: i64| Row { key: 1, value: 1, time_ms: Some(time_ms), watermark_ms: 0 };
-    // The watermark is a millisecond behind: it does not reach the end of the first row's session before the second row.
+    // The watermark is a millisecond behind: it does not reach the end of the first row's session before the second
+    // row.
     let rows = [row(0), row(10_000), row(20_001)];
     let sql = format!("{}{}", tables(1, OUT), query(10_000));
     let output = run_json_in_batches(&lines(&rows), &sql, 1).expect("the query runs");

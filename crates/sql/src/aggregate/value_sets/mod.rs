@@ -1,15 +1,17 @@
 //! The values of groups, with how many rows have each: what DISTINCT and the extremes of changing rows need.
 //!
-//! An entry is `key | namespace | set (int16) | value`, its value the version of this form and, for each of the set's filters, the
-//! count of the rows with that value as a LEB128 number. The value is a key component (see `headpond_state::encoding`), all its bits
-//! flipped in a set whose greatest value is the first. A batch's entries are read with one call and written with one.
+//! An entry is `key | namespace | set (int16) | value`, its value the version of this form and, for each of the set's
+//! filters, the count of the rows with that value as a LEB128 number. The value is a key component (see
+//! `headpond_state::encoding`), all its bits flipped in a set whose greatest value is the first. A batch's entries are
+//! read with one call and written with one.
 //!
-//! A value that comes to a set or leaves it is a *transition*: cells of DISTINCT aggregates fold transitions as others fold rows. An
-//! extreme that leaves its set is replaced by the set's first value.
+//! A value that comes to a set or leaves it is a *transition*: cells of DISTINCT aggregates fold transitions as others
+//! fold rows. An extreme that leaves its set is replaced by the set's first value.
 //!
-//! With a TTL, entries live as long as their group: an entry counts if its stamp is not before the group's `since`. A group that
-//! begins anew counts from then on, so older entries are void. While a group lives, its entries are rewritten before the backend
-//! could reclaim them: at a touch a quarter of the TTL after `since`, which then is now. So their TTL is a quarter longer.
+//! With a TTL, entries live as long as their group: an entry counts if its stamp is not before the group's `since`. A
+//! group that begins anew counts from then on, so older entries are void. While a group lives, its entries are
+//! rewritten before the backend could reclaim them: at a touch a quarter of the TTL after `since`, which then is now.
+//! So their TTL is a quarter longer.
 
 mod counts;
 mod extremes;
@@ -118,7 +120,8 @@ impl ValueSets {
         })
     }
 
-    /// Counts a batch's values, puts the extremes into their cells and gives the transitions. The groups' rows are counted already.
+    /// Counts a batch's values, puts the extremes into their cells and gives the transitions. The groups' rows are
+    /// counted already.
     pub(super) fn apply(
         &mut self,
         batch: GroupedBatch<'_>,

@@ -1,11 +1,12 @@
-//! Windows whose place does not depend on the rows: tumbling ones, hopping ones, and those that rows have been given already.
+//! Windows whose place does not depend on the rows: tumbling ones, hopping ones, and those that rows have been given
+//! already.
 //!
-//! Accumulators are kept for key and window, the window as namespace, with a timer at the window's last millisecond. When time reaches
-//! it, the window's row is given and its state removed. A row whose window's last millisecond the watermark had reached before the
-//! row is late for it.
+//! Accumulators are kept for key and window, the window as namespace, with a timer at the window's last millisecond.
+//! When time reaches it, the window's row is given and its state removed. A row whose window's last millisecond the
+//! watermark had reached before the row is late for it.
 //!
-//! Hopping windows overlap, and a row that is added to each of its windows would cost as many writes. So they are kept in *slices*, the
-//! time from one window's beginning to the next one's: see [`hop`](super::hop).
+//! Hopping windows overlap, and a row that is added to each of its windows would cost as many writes. So they are kept
+//! in *slices*, the time from one window's beginning to the next one's: see [`hop`](super::hop).
 
 use super::row_times::{RowTimes, WITHOUT_TIME};
 use super::rows::ClosedWindows;
@@ -43,7 +44,8 @@ pub(super) struct FixedWindows {
     sorted: bool,
     pub(super) max_parallelism: MaxParallelism,
     accumulators: Accumulators,
-    /// The sets of values, for aggregates that need them. Those of slices cannot be merged: windows are not kept in slices then.
+    /// The sets of values, for aggregates that need them. Those of slices cannot be merged: windows are not kept in
+    /// slices then.
     sets: Option<ValueSets>,
     grouping: Grouping,
     /// The rows that are added to windows, each as often as there are windows to add it to.

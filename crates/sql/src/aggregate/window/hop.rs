@@ -1,12 +1,13 @@
 //! The closing of hopping windows.
 //!
-//! A row that is not late for any of its windows is added to its slice only, whose namespace is the slice. When a window closes, its
-//! slices are merged, and the oldest of them, which belongs to no later window, is removed. A row that is late for some of its windows
-//! and not for others is rare; it is added to accumulators of each of the others, whose namespace is the window, and which are
-//! merged into it, too. So a row counts in exactly the windows for which it is not late, however rows fall into batches and ticks.
+//! A row that is not late for any of its windows is added to its slice only, whose namespace is the slice. When a
+//! window closes, its slices are merged, and the oldest of them, which belongs to no later window, is removed. A row
+//! that is late for some of its windows and not for others is rare; it is added to accumulators of each of the others,
+//! whose namespace is the window, and which are merged into it, too. So a row counts in exactly the windows for which
+//! it is not late, however rows fall into batches and ticks.
 //!
-//! There is a timer for the first window that ends with a slice, and a window that closes sets the next one's while it leaves slices
-//! behind. A key's windows close in the order of their ends, however many of them are due at once.
+//! There is a timer for the first window that ends with a slice, and a window that closes sets the next one's while it
+//! leaves slices behind. A key's windows close in the order of their ends, however many of them are due at once.
 
 use super::fixed::{FixedWindows, without_accumulators};
 use super::spec::WINDOWS_PER_PASS;
@@ -153,7 +154,8 @@ impl FixedWindows {
         Ok(())
     }
 
-    /// Removes what only the window needed that has been closed, and moves on to the next one. Returns whether that one is over.
+    /// Removes what only the window needed that has been closed, and moves on to the next one. Returns whether that one
+    /// is over.
     fn next_window(&mut self, chain: &mut Chain<'_>, slide_ms: i64, size_ms: i64) -> bool {
         let DueTimer { key_group, key, .. } = chain.timer;
         let start_ms = chain.end_ms.saturating_sub(size_ms);

@@ -1,10 +1,12 @@
 //! `GROUP BY` within windows: each window's result once, when time has passed it.
 //!
-//! [`FixedWindows`](fixed::FixedWindows) holds windows whose place does not depend on the rows: tumbling ones, hopping ones, and those
-//! that the rows have been given already. [`Sessions`](session::Sessions) holds those that grow with their rows.
+//! [`FixedWindows`](fixed::FixedWindows) holds windows whose place does not depend on the rows: tumbling ones, hopping
+//! ones, and those that the rows have been given already. [`Sessions`](session::Sessions) holds those that grow with
+//! their rows.
 //!
-//! *Time* is event time, or processing time where the window's time is `PROCTIME()`. A row's *watermark* is what its source had promised
-//! just before the row (see `docs/decisions/0007`), so that which rows are late does not depend on how rows fall into batches and ticks.
+//! *Time* is event time, or processing time where the window's time is `PROCTIME()`. A row's *watermark* is what its
+//! source had promised just before the row (see `docs/decisions/0007`), so that which rows are late does not depend on
+//! how rows fall into batches and ticks.
 //!
 //! In reading order: `spec`, `row_times`, `late_rows`, `rows`, `fixed`, `hop`, `session`.
 

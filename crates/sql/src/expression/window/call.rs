@@ -53,8 +53,8 @@ pub(crate) struct WindowCall {
     pub(crate) time: Expr,
     /// The windows.
     pub(crate) shape: WindowShape,
-    /// What the table function `SESSION` is partitioned by; `None` for other windows and in a `GROUP BY`, where all that is
-    /// grouped by has sessions of its own.
+    /// What the table function `SESSION` is partitioned by; `None` for other windows and in a `GROUP BY`, where all
+    /// that is grouped by has sessions of its own.
     pub(crate) partition: Option<Vec<Expr>>,
 }
 

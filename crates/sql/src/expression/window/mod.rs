@@ -1,12 +1,13 @@
 //! Windows as functions of a row's time.
 //!
-//! A row at time `t` belongs to the tumbling window that begins at the greatest `offset + n · size` not after `t`; to all hopping
-//! windows of `size` that begin at some `offset + n · slide` and hold `t`; or to the session of its key in which no two rows that
-//! follow each other are more than `gap` apart.
+//! A row at time `t` belongs to the tumbling window that begins at the greatest `offset + n · size` not after `t`; to
+//! all hopping windows of `size` that begin at some `offset + n · slide` and hold `t`; or to the session of its key in
+//! which no two rows that follow each other are more than `gap` apart.
 //!
-//! The table functions `TUMBLE`, `HOP` and `SESSION` add three columns that *call* functions of these windows ([`WindowCall`]); a
-//! `GROUP BY` over such calls makes a windowed aggregate, which never computes them row by row. Outside of a `GROUP BY`, tumbling
-//! windows are plain values of a row, a row of hopping windows becomes several rows ([`HopFactory`]), and sessions are refused.
+//! The table functions `TUMBLE`, `HOP` and `SESSION` add three columns that *call* functions of these windows
+//! ([`WindowCall`]); a `GROUP BY` over such calls makes a windowed aggregate, which never computes them row by row.
+//! Outside of a `GROUP BY`, tumbling windows are plain values of a row, a row of hopping windows becomes several rows
+//! ([`HopFactory`]), and sessions are refused.
 
 mod call;
 mod function;
@@ -54,7 +55,8 @@ impl WindowPart {
     }
 }
 
-/// The beginning of the last window that begins at or before `time_ms`, where one begins every `slide_ms`, which is positive.
+/// The beginning of the last window that begins at or before `time_ms`, where one begins every `slide_ms`, which is
+/// positive.
 #[inline]
 pub(crate) fn window_start(time_ms: i64, slide_ms: i64, offset_ms: i64) -> i64 {
     if let Some(into) = time_ms.checked_sub(offset_ms)

@@ -1,17 +1,20 @@
 //! Sessions: windows that grow with their rows and end a gap after the last one.
 //!
-//! A key's open sessions are in one value ([`value`]), so that a batch costs one read and one write for each of its keys. Rows are taken in
-//! their order: each joins the sessions that it touches, and accumulators are folded and merged for the whole batch afterwards
-//! ([`open`]). Beyond [`SESSIONS_PER_VALUE`] open sessions of a key, the oldest are kept one by one ([`older`]).
+//! A key's open sessions are in one value ([`value`]), so that a batch costs one read and one write for each of its
+//! keys. Rows are taken in their order: each joins the sessions that it touches, and accumulators are folded and merged
+//! for the whole batch afterwards ([`open`]). Beyond [`SESSIONS_PER_VALUE`] open sessions of a key, the oldest are kept
+//! one by one ([`older`]).
 //!
-//! *When a session is over.* A row at `t` touches a session if it lies between a gap before its first row and a gap after its last one, both
-//! inclusive: rows exactly one gap apart belong together. A session that ends at `e`, a gap after its last row, is therefore over when the
-//! watermark reaches `e`, and not a millisecond before: no row that is ahead of its watermark can touch it any more. So the sessions
-//! of all such rows are the same, however the rows are ordered. A row behind its watermark joins sessions that were not over for its
-//! watermark, or begins one that is not over yet; else it is late. Whether operators have given a session already plays no part in that.
+//! *When a session is over.* A row at `t` touches a session if it lies between a gap before its first row and a gap
+//! after its last one, both inclusive: rows exactly one gap apart belong together. A session that ends at `e`, a gap
+//! after its last row, is therefore over when the watermark reaches `e`, and not a millisecond before: no row that is
+//! ahead of its watermark can touch it any more. So the sessions of all such rows are the same, however the rows are
+//! ordered. A row behind its watermark joins sessions that were not over for its watermark, or begins one that is not
+//! over yet; else it is late. Whether operators have given a session already plays no part in that.
 //!
-//! *Timers.* A key has one live timer, at the first of its sessions' ends as it was when the timer was set. When it is due, what is over is
-//! given, and the next one is set. So a session that grows row by row sets a timer once in a gap and not for each row.
+//! *Timers.* A key has one live timer, at the first of its sessions' ends as it was when the timer was set. When it is
+//! due, what is over is given, and the next one is set. So a session that grows row by row sets a timer once in a gap
+//! and not for each row.
 
 mod older;
 mod open;

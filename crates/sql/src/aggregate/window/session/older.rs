@@ -1,8 +1,9 @@
 //! The older open sessions of keys with very many.
 //!
-//! They are kept one by one, in the order of their ends, so that no row rewrites a long list: `key group | key | end | start`, the value
-//! their accumulators. Such a session does not change where it is. A row that joins one takes it back into the key's value. Each has a
-//! timer of its own at its end; one whose session has been taken back fires for nothing.
+//! They are kept one by one, in the order of their ends, so that no row rewrites a long list:
+//! `key group | key | end | start`, the value their accumulators. Such a session does not change where it is. A row
+//! that joins one takes it back into the key's value. Each has a timer of its own at its end; one whose session has
+//! been taken back fires for nothing.
 
 use super::open::{OpenSessions, Origin};
 use crate::aggregate::accumulators::Accumulators;
@@ -139,7 +140,8 @@ impl OlderSessions {
         writes.delete(self.state, &entry);
     }
 
-    /// Reads sessions by their entry keys, adds the accumulators of those that are there and tells `take` which they are.
+    /// Reads sessions by their entry keys, adds the accumulators of those that are there and tells `take` which they
+    /// are.
     pub(super) fn read(
         &mut self,
         keys: &KeyBatch,

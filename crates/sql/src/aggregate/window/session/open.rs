@@ -45,7 +45,8 @@ pub(super) struct Key {
     newest: u32,
 }
 
-/// The sessions of the keys of a batch, numbered as their accumulators, each key's linked from the newest to the oldest.
+/// The sessions of the keys of a batch, numbered as their accumulators, each key's linked from the newest to the
+/// oldest.
 ///
 /// Two sessions of a key lie more than a gap apart, unless one was over for the row that began the other.
 #[derive(Debug, Default)]
@@ -88,8 +89,8 @@ impl OpenSessions {
         session
     }
 
-    /// Finds the session of a row, which joins all sessions that it touches and that are not over for it; a row that touches
-    /// none begins one. `None`: its own would be over, too.
+    /// Finds the session of a row, which joins all sessions that it touches and that are not over for it; a row that
+    /// touches none begins one. `None`: its own would be over, too.
     pub(super) fn place(
         &mut self,
         key: u32,

@@ -1,8 +1,9 @@
 //! What is kept for a key: its newest sessions in one value.
 //!
-//! A value is a row in the configured format: when the key's timer is due, until when its older sessions last, then the newest session (its
-//! start, its end, and its accumulators) and a list of the others, newest first, each a row of the same fields. Nearly all keys have
-//! one open session, which takes no list. A key without one here, whose older sessions are still open, has NULL as its start.
+//! A value is a row in the configured format: when the key's timer is due, until when its older sessions last, then the
+//! newest session (its start, its end, and its accumulators) and a list of the others, newest first, each a row of the
+//! same fields. Nearly all keys have one open session, which takes no list. A key without one here, whose older
+//! sessions are still open, has NULL as its start.
 
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::ACCUMULATORS;
@@ -16,8 +17,8 @@ const BEFORE: usize = 4;
 /// What is kept for a key besides its sessions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct KeyTimes {
-    /// When the key's timer is due. It is set for the first end of a session and stays when the session grows: a timer that is due
-    /// too early is set anew. Timers of the key that are due at other times have been overtaken.
+    /// When the key's timer is due. It is set for the first end of a session and stays when the session grows: a timer
+    /// that is due too early is set anew. Timers of the key that are due at other times have been overtaken.
     pub(super) timer_ms: Option<i64>,
     /// The greatest end of the key's older sessions, which are kept one by one; `None` when it has none.
     pub(super) older_until_ms: Option<i64>,
@@ -81,7 +82,8 @@ impl SessionCodec {
         &self.codec
     }
 
-    /// Reads a key's value and gives, with what else is kept for it, each session's start, end and accumulators, newest first.
+    /// Reads a key's value and gives, with what else is kept for it, each session's start, end and accumulators, newest
+    /// first.
     #[inline]
     pub(super) fn read(
         &self,
