@@ -9,8 +9,8 @@ use headpond_checkpoint::{CheckpointStorage, CheckpointStore, Manifest};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
-/// Lets an attempt die at each `step`th call of its store, before and after the call has taken effect, and the next attempt go on.
-/// Nothing committed is lost, nothing unnamed is left.
+/// Lets an attempt die at each `step`th call of its store, before and after the call has taken effect, and the next
+/// attempt go on. Nothing committed is lost, nothing unnamed is left.
 pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
     for crash in [Crash::Before, Crash::After] {
         for calls in (1..).step_by(step) {
@@ -62,8 +62,8 @@ pub fn of_every_attempt(place: &dyn Fn() -> Place, step: usize) {
     }
 }
 
-/// Lets a copy to a savepoint die at each `step`th call of the savepoint's store. The checkpoint stays as it is, the savepoint is not
-/// there or whole, and the next copy of the same name succeeds and leaves nothing unnamed.
+/// Lets a copy to a savepoint die at each `step`th call of the savepoint's store. The checkpoint stays as it is, the
+/// savepoint is not there or whole, and the next copy of the same name succeeds and leaves nothing unnamed.
 pub fn of_a_savepoint(place: &dyn Fn() -> Place, step: usize) {
     let original = place();
     let storage = over(original());
@@ -122,8 +122,8 @@ fn states() -> [Files; 4] {
     ]
 }
 
-/// Runs an attempt that restores, checks what it restored, and takes the remaining checkpoints. Returns those committed, and
-/// whether it came to its end.
+/// Runs an attempt that restores, checks what it restored, and takes the remaining checkpoints. Returns those
+/// committed, and whether it came to its end.
 fn run(place: &Place, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, bool) {
     let storage = over(Arc::new(Mortal::new(place(), calls, crash)));
     let mut committed = Vec::new();

@@ -1,6 +1,7 @@
 //! The contract of a checkpoint store, as a library of tests.
 //!
-//! [`CheckpointStore`] says what a store promises; this crate checks it. A store is one that passes. Its crate has one test file:
+//! [`CheckpointStore`] says what a store promises; this crate checks it. A store is one that passes. Its crate has one
+//! test file:
 //!
 //! ```
 //! use headpond_checkpoint::DirectoryStore;
@@ -13,9 +14,9 @@
 //! });
 //! ```
 //!
-//! [`conformance_tests!`] takes a function that makes a new, empty [`Place`] and expands to a `#[test]` function for each part of the
-//! contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process that dies at any call of its store. [`injection`]
-//! runs jobs over a store that fails at random, from a seed.
+//! [`conformance_tests!`] takes a function that makes a new, empty [`Place`] and expands to a `#[test]` function for
+//! each part of the contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process that dies at any
+//! call of its store. [`injection`] runs jobs over a store that fails at random, from a seed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -11,8 +11,8 @@ use headpond_state::{
 use std::fmt;
 use std::path::Path;
 
-/// Reads what [`jobs`](crate::jobs) store: an entry for each file, its name the key and its content the value, all of the first
-/// key group.
+/// Reads what [`jobs`](crate::jobs) store: an entry for each file, its name the key and its content the value, all of
+/// the first key group.
 #[derive(Debug, Default)]
 pub struct FilesAsEntries;
 
