@@ -4,7 +4,7 @@
 //! job's with one checkpoint, so whatever reads checkpoints reads it:
 //!
 //! ```text
-//! <savepoint dir>/<name>/chk-<n>/manifest.json     n and all that is in it as in the checkpoint, but for the state's files
+//! <savepoint dir>/<name>/chk-<n>/manifest.json     as in the checkpoint, n too, but for the files of state
 //! <savepoint dir>/<name>/shared/<blake3>.state     the state in the canonical format
 //! ```
 

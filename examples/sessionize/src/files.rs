@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 
 /// A directory of text files, one for each checkpoint and worker that had records.
 ///
-/// A file is staged under a hidden name, durable before the checkpoint is complete, and renamed afterwards. The name says which
-/// checkpoint it belongs to, so a restart knows what to take back.
+/// A file is staged under a hidden name, durable before the checkpoint is complete, and renamed afterwards. The name
+/// says which checkpoint it belongs to, so a restart knows what to take back.
 #[derive(Debug, Clone)]
 pub struct LineFiles {
     directory: PathBuf,

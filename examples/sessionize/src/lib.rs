@@ -1,7 +1,7 @@
 //! An example of Headpond's stream API: the sessions of a click stream.
 //!
-//! A session is a user's clicks with no more than [`GAP`] between one and the next. Clicks come out of order; a session is
-//! given once no more clicks for it are expected. Clicks that come too late for their session go to a side output.
+//! A session is a user's clicks with no more than [`GAP`] between one and the next. Clicks come out of order; a session
+//! is given once no more clicks for it are expected. Clicks that come too late for their session go to a side output.
 //!
 //! - [`Click`] and [`Session`] are the records that come in and go out; [`Clicks`] is a source of clicks;
 //! - [`sessionize`] is the job, [`Sessionize`] the function in it: Protobuf state, timers, a side output;

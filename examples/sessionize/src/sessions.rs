@@ -42,10 +42,11 @@ impl fmt::Display for Session {
     }
 }
 
-/// A user's state: sessions that may still get clicks. Mostly one; more while clicks that come out of order leave a gap.
+/// A user's state: sessions that may still get clicks. Mostly one; more while clicks that come out of order leave a
+/// gap.
 ///
-/// `prost-build` makes such types from a `.proto` file. Fields may be added later, under new numbers; checkpoints with the old
-/// form stay readable.
+/// `prost-build` makes such types from a `.proto` file. Fields may be added later, under new numbers; checkpoints with
+/// the old form stay readable.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct OpenSessions {
     /// The sessions, none within the gap of another.
@@ -86,7 +87,8 @@ impl OpenSession {
 
 /// Finds the sessions of each user.
 ///
-/// A session has a timer for its end. When the timer fires, event time says that no more clicks up to then are expected.
+/// A session has a timer for its end. When the timer fires, event time says that no more clicks up to then are
+/// expected.
 #[derive(Debug)]
 pub struct Sessionize;
 
