@@ -6,7 +6,7 @@ use super::refusal::refused;
 use super::scan::Piece;
 use super::setting::{parse_reset, parse_set};
 use super::statement_kind::{Explained, Insert, SourceQuery, StatementKind};
-use super::tokens::{FOUND_THE_END, parser, position, syntax_error, tokenize, unexpected};
+use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
 use super::words::{parse_name, parse_names, parse_words, word_at, word_here};
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::keywords::Keyword;
@@ -40,10 +40,7 @@ pub(super) fn parse_piece(piece: &Piece<'_>, set_begun: &mut Option<Position>) -
     if parser.peek_token_ref().token == Token::EOF {
         return Ok(None);
     }
-    let kind = parse_statement(&mut parser, &tokens).map_err(|error| match tokens.last() {
-        Some(last) if error.message().ends_with(FOUND_THE_END) => error.at(last.span.end.into()),
-        _ => error,
-    })?;
+    let kind = parse_statement(&mut parser, &tokens)?;
     if set_begun.is_some() && !matches!(kind, StatementKind::Insert(_)) {
         return Err(Error::unsupported("a statement set holds INSERT statements only").at(piece.position));
     }

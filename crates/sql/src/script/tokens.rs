@@ -4,7 +4,7 @@ use super::scan::Piece;
 use crate::dialect::HeadpondDialect;
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
-use datafusion_sql::sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer};
+use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan, Tokenizer};
 use headpond_state::{Error, Result};
 
 /// The words of a statement; places are those in the file.
@@ -20,8 +20,12 @@ pub(super) fn tokenize(piece: &Piece<'_>) -> Result<Vec<TokenWithSpan>> {
     Ok(tokens)
 }
 
-/// A parser of these words.
-pub(super) fn parser(tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+/// A parser of these words. Their end has a place as they have, for errors about what is missing there.
+pub(super) fn parser(mut tokens: Vec<TokenWithSpan>) -> Parser<'static> {
+    if let Some(last) = tokens.last() {
+        let end = last.span.end;
+        tokens.push(TokenWithSpan::new(Token::EOF, Span::new(end, end)));
+    }
     Parser::new(&HeadpondDialect).with_tokens_with_locations(tokens)
 }
 
@@ -53,12 +57,10 @@ pub(super) fn syntax_error(error: ParserError) -> Error {
     }
 }
 
-/// How messages end about a statement that ends too early; `sqlparser` gives no place for it.
-pub(super) const FOUND_THE_END: &str = "found the end of the statement";
-
 fn lower_first(text: &str) -> String {
     match text.strip_prefix("Expected") {
-        Some(rest) => format!("expected {}", rest.trim_start_matches([':', ' '])).replace("found: EOF", FOUND_THE_END),
+        Some(rest) => format!("expected {}", rest.trim_start_matches([':', ' ']))
+            .replace("found: EOF", "found the end of the statement"),
         None => text.to_owned(),
     }
 }
