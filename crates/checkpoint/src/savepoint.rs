@@ -55,7 +55,7 @@ pub fn export(original: Original<'_>, target: Arc<dyn CheckpointStore>, name: &s
     if let Some(taken) = storage.list()?.first() {
         return Err(Error::invalid("there is a savepoint of this name already")
             .with(Context::Path, &taken.location)
-            .hint("choose another name with `--name`, or another directory"));
+            .hint("choose another name or another directory"));
     }
     let manifest = original.manifest;
     let pending = storage.begin(manifest.checkpoint, &manifest.attempt, None, false)?;

@@ -60,7 +60,7 @@ fn shown(job: &str, assessment: &Assessment) -> String {
             Verdict::StartsEmpty(why) => line(2, why),
             Verdict::Cannot(error) => {
                 line(2, &error.to_string());
-                error.way_out().into_iter().for_each(|way_out| line(2, &format!("way out: {way_out}")));
+                report::ways_out(error).into_iter().for_each(|way_out| line(2, &format!("way out: {way_out}")));
             }
             Verdict::AsIs | Verdict::Dropped => {}
         }

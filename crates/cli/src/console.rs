@@ -4,7 +4,6 @@
 //! stderr, where nothing is worth failing for. On a terminal the last line of stderr may be the progress, which is
 //! written over.
 
-use headpond_connectors::print::NOBODY_READS;
 use headpond_state::{Error, Result};
 use parking_lot::Mutex;
 use std::fmt;
@@ -45,11 +44,11 @@ pub(crate) fn clear_status() {
 /// Writes data to stdout.
 ///
 /// # Errors
-/// [`Closed`](headpond_state::ErrorKind::Closed) when nobody reads it any more, else as the output's.
+/// [`BrokenPipe`](headpond_state::ErrorKind::BrokenPipe) when nobody reads it any more, else as the output's.
 pub(crate) fn data(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
     stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).map_err(|cause| match cause.kind() {
-        io::ErrorKind::BrokenPipe => Error::closed(NOBODY_READS).because(cause),
+        io::ErrorKind::BrokenPipe => Error::broken_pipe("nobody reads the output any more").because(cause),
         _ => Error::io("cannot write the output", "standard output", cause),
     })
 }

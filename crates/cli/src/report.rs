@@ -2,20 +2,15 @@
 
 use crate::console;
 use headpond_config::{ConfigError, ConfigErrorKind};
-use headpond_connectors::print::NOBODY_READS;
-use headpond_state::{CheckpointId, Error, ErrorKind};
+use headpond_state::{CheckpointId, Error, ErrorKind, Remedy};
 use std::error::Error as _;
-use std::io;
 use std::process::ExitCode;
-
-/// What a shell reports of a program that SIGPIPE ended, which is what happened in all but name.
-const NOBODY_READS_EXIT_CODE: u8 = 141;
 
 /// Says what went wrong and what to do, on stderr; the exit code for it. A reader that went away is not worth a word.
 pub(crate) fn failure(error: &Error) -> ExitCode {
-    if is_closed_pipe(error) {
+    if error.kind() == ErrorKind::BrokenPipe {
         console::clear_status();
-        return ExitCode::from(NOBODY_READS_EXIT_CODE);
+        return ExitCode::from(error.kind().exit_code());
     }
     console::line(format_args!("error: {error}"));
     let mut shown = error.to_string();
@@ -29,7 +24,7 @@ pub(crate) fn failure(error: &Error) -> ExitCode {
         }
         cause = deeper.source();
     }
-    match error.way_out() {
+    match ways_out(error) {
         Some(hint) => console::line(format_args!("  hint: {hint}")),
         None if error.kind() == ErrorKind::Internal => {
             console::line("  hint: this is a bug in Headpond: please report it, with what was run");
@@ -57,17 +52,19 @@ pub(crate) fn config_error(error: &ConfigError) -> Error {
     }
 }
 
-/// Whether the reader of our output has gone away: `headpond … | head`.
-pub(crate) fn is_closed_pipe(error: &Error) -> bool {
-    let mut cause = error.source();
-    while let Some(deeper) = cause {
-        if deeper.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe) {
-            return error.kind() == ErrorKind::Closed;
+/// What the user can do about an error, by the flags of this program.
+pub(crate) fn ways_out(error: &Error) -> Option<String> {
+    error.ways_out(|remedy| match remedy {
+        Remedy::StartAnew => {
+            "start anew with `--restore none` (the output is then made again from the beginning)".into()
         }
-        cause = deeper.source();
-    }
-    // An error that has travelled between workers has its cause as text only.
-    error.kind() == ErrorKind::Closed && error.message().starts_with(NOBODY_READS)
+        Remedy::RestoreAnother => "restore another checkpoint with `--restore PATH`".into(),
+        Remedy::AllowDuplicates => "accept with `--allow-duplicates` that rows are published again".into(),
+        Remedy::AllowDroppedState => "leave that state behind with `--allow-dropped-state`".into(),
+        Remedy::AllowEmptyState => "let it start empty with `--allow-empty-state`".into(),
+        Remedy::TakeOver => "see that the job does not run, then say `--take-over`".into(),
+        other => other.to_string(),
+    })
 }
 
 /// Warns of checkpoints that are damaged and were not taken.

@@ -39,7 +39,7 @@ fn create(arguments: &SavepointCreate) -> Result<()> {
     let asked = control::find(job)?.ask(request)?;
     let answer = &asked.answer;
     let copied = copy(&config, &answer.location, target);
-    copied.map_err(|error| match (error.way_out(), stop) {
+    copied.map_err(|error| match (report::ways_out(&error), stop) {
         (None, true) => error.hint(format!(
             "the job has stopped after checkpoint {}; try again with `headpond savepoint export {} DIR`",
             answer.checkpoint, answer.location

@@ -26,9 +26,6 @@ const SORTED_LINES_MAX: usize = 100_000;
 /// How much is printed at once.
 const WRITE_BYTES: usize = 1 << 16;
 
-/// How the message begins when the reader of standard output has gone away, which ends a program quietly.
-pub const NOBODY_READS: &str = "nobody reads the output any more";
-
 /// Where lines go.
 pub type Output = Box<dyn Write + Send>;
 
@@ -168,7 +165,9 @@ impl Shared {
     fn print(&mut self, lines: &[u8]) -> Result<()> {
         match self.output.write_all(lines).and_then(|()| self.output.flush()) {
             Ok(()) => Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => Err(Error::closed(NOBODY_READS).because(cause)),
+            Err(cause) if cause.kind() == io::ErrorKind::BrokenPipe => {
+                Err(Error::broken_pipe("nobody reads the output any more").because(cause))
+            }
             Err(cause) => Err(Error::io("cannot print", "standard output", cause)),
         }
     }

@@ -2,7 +2,7 @@
 
 use headpond_runtime::source::SourceSplit;
 use headpond_runtime::{Error, Result};
-use headpond_state::Context;
+use headpond_state::{Context, Remedy};
 use serde_json::{Value, json};
 
 /// How the rows of a table are shared by its splits.
@@ -27,7 +27,7 @@ pub(crate) struct Rows {
     made: u64,
 }
 
-const CHANGED: &str = "the number of rows or splits was changed: change it back, or start anew with --restore none";
+const CHANGED: &str = "the number of rows or splits was changed: change it back";
 
 impl RowSplits {
     /// The splits that have rows.
@@ -44,12 +44,14 @@ impl RowSplits {
             Error::incompatible(format!("the checkpoint has read the table in other splits, such as '{}'", split.id))
                 .with(Context::Option, option)
                 .hint(CHANGED)
+                .remedy(Remedy::StartAnew)
         })?;
         if let Some(at) = at {
             rows.made = at.get("rows").and_then(Value::as_u64).ok_or_else(|| {
                 Error::incompatible("the checkpoint's position is not one in made rows")
                     .with(Context::Text, at)
                     .hint(CHANGED)
+                    .remedy(Remedy::StartAnew)
             })?;
         }
         Ok(rows)

@@ -6,7 +6,7 @@ use arrow_schema::DataType::{Int64, Utf8};
 use headpond_connectors::{TableDescription, sink};
 use headpond_runtime::sink::Sink;
 use headpond_runtime::{ErrorKind, Result};
-use headpond_state::Context;
+use headpond_state::{Context, Remedy};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -199,7 +199,7 @@ fn a_directory_that_is_removed_while_the_job_runs_is_missed() -> Result<()> {
     for error in [removed, still_removed] {
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
         assert!(error.message().contains("removed"), "{error}");
-        assert!(error.way_out().unwrap().contains("--restore none"), "{error:?}");
+        assert_eq!(error.remedies(), [Remedy::StartAnew], "{error:?}");
     }
     Run::start("a3", &table, &sink, 1, None, &[])?;
     Ok(())

@@ -1,6 +1,7 @@
 //! Errors: what went wrong, where, and what the caller can do.
 
 use crate::printable::{Lines, OneLine};
+use crate::remedy::Remedy;
 use std::fmt;
 
 /// The result of every fallible call in Headpond.
@@ -28,6 +29,8 @@ pub enum ErrorKind {
     Fenced,
     /// The object was closed or cancelled.
     Closed,
+    /// Nobody reads the output any more. End quietly.
+    BrokenPipe,
     /// A bug in Headpond. Report it.
     Internal,
 }
@@ -44,6 +47,8 @@ impl ErrorKind {
             ErrorKind::Unavailable => 7,
             ErrorKind::Fenced => 8,
             ErrorKind::Closed => 9,
+            // What a shell reports of a program that SIGPIPE ended, which is what happened in all but name.
+            ErrorKind::BrokenPipe => 141,
             ErrorKind::Internal => 70,
         }
     }
@@ -59,6 +64,7 @@ impl ErrorKind {
             ErrorKind::Unavailable,
             ErrorKind::Fenced,
             ErrorKind::Closed,
+            ErrorKind::BrokenPipe,
             ErrorKind::Internal,
         ];
         all.into_iter().find(|kind| kind.exit_code() == code)
@@ -76,6 +82,7 @@ impl fmt::Display for ErrorKind {
             ErrorKind::ResourceExhausted => "resource exhausted",
             ErrorKind::Fenced => "fenced",
             ErrorKind::Closed => "closed",
+            ErrorKind::BrokenPipe => "broken pipe",
             ErrorKind::Internal => "internal error",
         })
     }
@@ -134,13 +141,15 @@ struct Inner {
     message: String,
     context: Vec<(Context, String)>,
     hint: Option<String>,
+    remedies: Vec<Remedy>,
     source: Option<Source>,
 }
 
 impl Error {
     /// An error of `kind` that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Error(Box::new(Inner { kind, message: message.into(), context: Vec::new(), hint: None, source: None }))
+        let message = message.into();
+        Error(Box::new(Inner { kind, message, context: Vec::new(), hint: None, remedies: Vec::new(), source: None }))
     }
 
     /// Adds a place, unless it is named already. Places are added from the inside out and printed in that order.
@@ -167,11 +176,20 @@ impl Error {
         self
     }
 
+    /// Adds a way out that is asked for where the job is started again, beside that of the [`hint`](Self::hint).
+    #[must_use]
+    pub fn remedy(mut self, remedy: Remedy) -> Self {
+        if !self.0.remedies.contains(&remedy) {
+            self.0.remedies.push(remedy);
+        }
+        self
+    }
+
     /// The error with each of its texts rewritten: the message, the places, the way out and the causes, which become one.
     /// For who must keep something out of messages.
     #[must_use]
     pub fn rewritten(self, with: impl Fn(&str) -> String) -> Self {
-        let Inner { kind, message, context, hint, source } = *self.0;
+        let Inner { kind, message, context, hint, remedies, source } = *self.0;
         let source = source.map(|source| {
             let text = source.to_string();
             let rewritten = with(&text);
@@ -179,7 +197,8 @@ impl Error {
             if rewritten == text { source } else { rewritten.into() }
         });
         let context = context.into_iter().map(|(context, value)| (context, with(&value))).collect();
-        Error(Box::new(Inner { kind, message: with(&message), context, hint: hint.as_deref().map(&with), source }))
+        let hint = hint.as_deref().map(&with);
+        Error(Box::new(Inner { kind, message: with(&message), context, hint, remedies, source }))
     }
 
     /// What the caller should do.
@@ -192,9 +211,21 @@ impl Error {
         &self.0.message
     }
 
-    /// The way out, if there is one to name.
+    /// The way out, if there is one to name beside the [remedies](Self::remedies).
     pub fn way_out(&self) -> Option<&str> {
         self.0.hint.as_deref()
+    }
+
+    /// The ways out that are asked for where the job is started again, the best first.
+    pub fn remedies(&self) -> &[Remedy] {
+        &self.0.remedies
+    }
+
+    /// All ways out in one sentence, the remedies in these words; `None` if there are none.
+    pub fn ways_out<W: fmt::Display>(&self, word: impl Fn(Remedy) -> W) -> Option<String> {
+        let remedies = self.0.remedies.iter().map(|remedy| word(*remedy).to_string());
+        let all: Vec<String> = self.0.hint.iter().cloned().chain(remedies).collect();
+        (!all.is_empty()).then(|| all.join("; or "))
     }
 
     /// The places, innermost first.
@@ -244,7 +275,7 @@ macro_rules! constructors {
 }
 constructors! {
     unavailable => Unavailable, invalid => Invalid, unsupported => Unsupported, incompatible => Incompatible,
-    corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, internal => Internal,
+    corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, broken_pipe => BrokenPipe, internal => Internal,
 }
 
 /// The message, the places and the causes; whatever they name is [printable](crate::printable).
@@ -271,8 +302,8 @@ impl fmt::Display for Error {
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}: {self}", self.0.kind)?;
-        if let Some(hint) = &self.0.hint {
-            write!(f, " [{}]", Lines(hint))?;
+        if let Some(ways_out) = self.ways_out(|remedy| remedy) {
+            write!(f, " [{}]", Lines(&ways_out))?;
         }
         Ok(())
     }

@@ -26,6 +26,7 @@ pub mod key_group;
 pub mod migration;
 pub mod names;
 pub mod printable;
+pub mod remedy;
 pub mod row;
 pub mod snapshot;
 pub mod state_reader;
@@ -45,6 +46,7 @@ pub use error::{Context, Error, ErrorKind, Result};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
 pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
 pub use migration::{EntryConversion, Migration};
+pub use remedy::Remedy;
 pub use snapshot::{
     CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile, StateSize,
 };

@@ -2,7 +2,7 @@
 
 use super::Observed;
 use super::lineage::lineage;
-use headpond_state::{CheckpointId, Error, ErrorKind, Result};
+use headpond_state::{CheckpointId, Error, ErrorKind, Remedy, Result};
 
 /// The outcome of a search for a checkpoint to restore.
 #[derive(Debug)]
@@ -38,7 +38,8 @@ pub fn choose<T>(observed: &[Observed], mut verify: impl FnMut(CheckpointId) -> 
 /// The error when checkpoints exist and none verifies.
 pub fn all_damaged(skipped: &[(CheckpointId, String)]) -> Error {
     let reasons: Vec<String> = skipped.iter().map(|(id, reason)| format!("checkpoint {id}: {reason}")).collect();
-    Error::corrupt(format!("no checkpoint of this job can be restored; {}", reasons.join("; "))).hint(
-        "bring the files back, restore another checkpoint with `--restore PATH`, or start anew with `--restore none`",
-    )
+    Error::corrupt(format!("no checkpoint of this job can be restored; {}", reasons.join("; ")))
+        .hint("bring the files back")
+        .remedy(Remedy::RestoreAnother)
+        .remedy(Remedy::StartAnew)
 }

@@ -2,7 +2,7 @@
 
 use super::{CheckpointStorage, Collected};
 use crate::decisions::retention;
-use headpond_state::{AttemptId, CheckpointId, Context, Error, Result};
+use headpond_state::{AttemptId, CheckpointId, Context, Error, Remedy, Result};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 impl CheckpointStorage {
@@ -21,7 +21,7 @@ impl CheckpointStorage {
         if !take_over && !self.inner.store.has_locks() {
             return Err(Error::invalid("this store cannot tell whether the job runs")
                 .with(Context::Path, self.location())
-                .hint("see that it does not, then say `--take-over`"));
+                .remedy(Remedy::TakeOver));
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         self.own(&AttemptId(format!("prune-{now:x}-{:x}", std::process::id())))?;

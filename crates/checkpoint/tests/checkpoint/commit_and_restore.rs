@@ -4,7 +4,7 @@ use crate::support::*;
 use headpond_checkpoint::Failpoints;
 use headpond_checkpoint::failpoints::{AFTER_MANIFEST, BEFORE_MANIFEST, BEFORE_PUBLISH};
 use headpond_checkpoint::{CheckpointStorage, Recovered, StorageOptions, open_checkpoint};
-use headpond_state::{CheckpointId, ErrorKind};
+use headpond_state::{CheckpointId, ErrorKind, Remedy};
 use std::sync::{Arc, Mutex};
 
 #[test]
@@ -139,7 +139,7 @@ fn when_all_are_damaged_it_is_an_error_that_names_each() {
     let error = open(dir.path()).latest_verified().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Corrupt);
     assert!(error.to_string().contains("checkpoint 1") && error.to_string().contains("1.sst"), "{error}");
-    assert!(error.way_out().unwrap().contains("--restore none"));
+    assert_eq!(error.remedies(), [Remedy::RestoreAnother, Remedy::StartAnew]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{Request, directory};
 use crate::figures::Figures;
+use crate::report;
 use headpond_runtime::{JobControl, JobMetrics};
 use headpond_state::{CheckpointId, Error, Result};
 use serde_json::{Value, json};
@@ -118,7 +119,7 @@ fn answer(stream: &UnixStream, served: &Served) -> io::Result<()> {
         }
         Err(error) => write(
             stream,
-            &json!({ "error": error.to_string(), "hint": error.way_out(), "exit_code": error.kind().exit_code() }),
+            &json!({ "error": error.to_string(), "hint": report::ways_out(&error), "exit_code": error.kind().exit_code() }),
         ),
     }
 }

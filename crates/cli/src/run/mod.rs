@@ -13,7 +13,7 @@ use crate::{console, report, script, settings, signals};
 use headpond_checkpoint::CheckpointStorage;
 use headpond_runtime::{Job, JobControl, JobMetrics};
 use headpond_sql::PlannedJob;
-use headpond_state::{Error, Result};
+use headpond_state::{Error, ErrorKind, Result};
 use std::sync::Arc;
 
 /// Runs a SQL file's job to its end.
@@ -88,7 +88,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         }
         Err(error) => {
             // The error comes after it, so that it is the last thing a user reads.
-            if !report::is_closed_pipe(&error) {
+            if error.kind() != ErrorKind::BrokenPipe {
                 announce::failure(style, &figures, checkpoints.as_ref(), restored);
             }
             Err(error)

@@ -25,7 +25,7 @@ use text_table::RowPrinter;
 /// query is wrong; [`Corrupt`](headpond_state::ErrorKind::Corrupt) for damaged state, and as the settings' and the
 /// store's.
 pub(crate) fn execute(command: &StateCommand) -> Result<()> {
-    look(command).map_err(|error| match (error.kind(), error.way_out()) {
+    look(command).map_err(|error| match (error.kind(), report::ways_out(&error)) {
         (ErrorKind::Corrupt, None) => {
             error.hint("`headpond checkpoint verify` says which checkpoints are sound: give one of them")
         }

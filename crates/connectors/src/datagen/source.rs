@@ -11,7 +11,7 @@ use arrow_schema::SchemaRef;
 use headpond_runtime::batch::arrow_error;
 use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
-use headpond_state::Context;
+use headpond_state::{Context, Remedy};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -90,7 +90,8 @@ impl Source for DatagenSource {
                 "the rows before the checkpoint were made from seed {seed_before}"
             ))
             .with(Context::Option, declared::SEED.key)
-            .hint("change 'seed' back, or start anew with --restore none"));
+            .hint("change 'seed' back")
+            .remedy(Remedy::StartAnew));
         }
         let columns = self.schema.fields().iter().map(|field| Column::new(field.clone())).collect::<Result<_>>()?;
         Ok(Box::new(DatagenReader {

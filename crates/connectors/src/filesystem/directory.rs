@@ -19,7 +19,7 @@
 use headpond_files::{EntryKind, RelativeName, Root, is_link};
 use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_runtime::{Error, Result};
-use headpond_state::{AttemptId, CheckpointId, Context};
+use headpond_state::{AttemptId, CheckpointId, Context, Remedy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -35,9 +35,8 @@ const NOTE_BYTES_MAX: u64 = 1 << 20;
 const OUT_OF_DISK: &str = "free some space and run the job again: it goes on from its last checkpoint";
 const NOT_WRITABLE: &str = "make it writable and run the job again: it goes on from its last checkpoint";
 const LINK: &str = "headpond follows no links below the directory of a sink: remove it, or choose another 'path'";
-const ALTERED: &str =
-    "the checkpoint's manifest was altered: restore another checkpoint, or start anew with --restore none";
-const NOT_THERE: &str = "was the sink's directory removed? --restore none writes the whole result anew";
+const ALTERED: &str = "the checkpoint's manifest was altered: bring it back as it was";
+const NOT_THERE: &str = "was the sink's directory removed? bring it back from a copy";
 
 /// A directory that files are written to.
 #[derive(Debug, Clone)]
@@ -210,7 +209,8 @@ impl Directory {
                 ))
                 .with(Context::Path, self.location())
                 .with(Context::Checkpoint, committable.checkpoint)
-                .hint("set 'path' back; or start anew with --restore none, which writes the whole result"),
+                .hint("set 'path' back")
+                .remedy(Remedy::StartAnew),
                 None => self.removed().with(Context::Checkpoint, committable.checkpoint),
             });
         }
@@ -225,7 +225,9 @@ impl Directory {
                     "the checkpoint has two files of worker {subtask} for one checkpoint"
                 ))
                 .with(Context::Checkpoint, checkpoint)
-                .hint(ALTERED));
+                .hint(ALTERED)
+                .remedy(Remedy::RestoreAnother)
+                .remedy(Remedy::StartAnew));
             }
         }
         Ok(files)
@@ -237,7 +239,8 @@ impl Directory {
         let Committable { subtask, checkpoint, data } = committable;
         let staged = data.get("staged").and_then(Value::as_str).ok_or_else(|| {
             Error::incompatible("the checkpoint holds something else than staged files for this sink")
-                .hint("the table had another connector when the checkpoint was taken; start anew with --restore none")
+                .hint("give the table the connector that it had when the checkpoint was taken")
+                .remedy(Remedy::StartAnew)
         })?;
         let own = self.name(FileName { subtask: *subtask, checkpoint: *checkpoint });
         let is_own = |(attempt, file): &(&str, &str)| !attempt.is_empty() && part(attempt) == **attempt && *file == own;
@@ -249,14 +252,17 @@ impl Directory {
             ))
             .with(Context::Checkpoint, checkpoint)
             .with(Context::Path, self.root.path().display())
-            .hint(ALTERED)),
+            .hint(ALTERED)
+            .remedy(Remedy::RestoreAnother)
+            .remedy(Remedy::StartAnew)),
         }
     }
 
     fn removed(&self) -> Error {
         Error::corrupt("the sink's directory was removed or emptied, and with it rows that were published")
             .with(Context::Path, self.root.path().display())
-            .hint("bring it back from a copy; or start anew with --restore none, which writes the whole result")
+            .hint("bring it back from a copy")
+            .remedy(Remedy::StartAnew)
     }
 
     fn location(&self) -> String {
@@ -312,10 +318,12 @@ impl Directory {
                     .with(Context::Path, self.root.locate(&from).display())
                     .with(Context::Checkpoint, committable.checkpoint)
                     .hint(
-                        "was the job restored to an earlier checkpoint or savepoint since, which takes back later output? Then go on \
-                         from that one with --restore PATH. Else two runs overlapped, or files were removed: restore an earlier \
-                         one, or start anew with --restore none",
-                    ))
+                        "was the job restored to an earlier checkpoint or savepoint since, which takes back later \
+                         output? Then go on from that one. Else two runs overlapped, or files were removed: go back \
+                         to an earlier one",
+                    )
+                    .remedy(Remedy::RestoreAnother)
+                    .remedy(Remedy::StartAnew))
             }
             Err(cause) => Err(failed("cannot publish the file", &self.root.locate(&to), cause)),
         }
@@ -476,7 +484,9 @@ fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
         _ if is_link(&cause) => Some(LINK),
         _ => None,
     };
-    way_out.into_iter().fold(Error::io(message, path, cause), Error::hint)
+    let anew = (cause.kind() == Io::NotFound).then_some(Remedy::StartAnew);
+    let error = way_out.into_iter().fold(Error::io(message, path, cause), Error::hint);
+    anew.into_iter().fold(error, Error::remedy)
 }
 
 /// A text as part of a path.

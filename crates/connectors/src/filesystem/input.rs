@@ -3,7 +3,7 @@
 use flate2::read::MultiGzDecoder;
 use headpond_files::RegularFile;
 use headpond_runtime::{Error, Result};
-use headpond_state::Context;
+use headpond_state::{Context, Remedy};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -176,10 +176,8 @@ impl Input {
         let shorter = |path: &Path| {
             Error::incompatible("the file is shorter than it was when the checkpoint was taken")
                 .with(Context::Path, path.display())
-                .hint(format!(
-                    "bring back the file of which {offset} bytes (decompressed) were read, or start anew with \
-                     --restore none"
-                ))
+                .hint(format!("bring back the file of which {offset} bytes (decompressed) were read"))
+                .remedy(Remedy::StartAnew)
         };
         let skipped = match &mut self.stream {
             Stream::Plain(file) => {

@@ -8,6 +8,7 @@ use arrow_schema::SchemaRef;
 use headpond_runtime::batch::arrow_error;
 use headpond_runtime::source::{ReadBatch, SplitReader};
 use headpond_runtime::{Error, Result};
+use headpond_state::Remedy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -123,6 +124,7 @@ pub(super) fn position(value: &Value) -> Result<Position> {
     Position::deserialize(value).map_err(|cause| {
         Error::incompatible("the checkpoint's position is not one in a file")
             .because(cause)
-            .hint("the table had another connector when the checkpoint was taken; start anew with --restore none")
+            .hint("give the table the connector that it had when the checkpoint was taken")
+            .remedy(Remedy::StartAnew)
     })
 }

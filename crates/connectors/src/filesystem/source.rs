@@ -13,7 +13,7 @@ use crate::values::Zone;
 use arrow_schema::SchemaRef;
 use headpond_runtime::source::{ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
-use headpond_state::Context;
+use headpond_state::{Context, Remedy};
 use serde_json::Value;
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,8 @@ impl Source for FileSource {
         if !path.exists() {
             return Err(Error::incompatible("a file that the job has begun to read, or was to read, is gone")
                 .with(Context::Path, path.display())
-                .hint("bring it back, and 'path' as it was; or start anew with --restore none"));
+                .hint("bring it back, and 'path' as it was")
+                .remedy(Remedy::StartAnew));
         }
         let mut input = Input::open(&path)?;
         let rows_reader = self.begin(&path, &mut input)?;
@@ -99,7 +100,8 @@ impl Source for FileSource {
             if at.offset < input.offset() {
                 return Err(Error::incompatible("the checkpoint's position is within what is now the header")
                     .with(Context::Path, path.display())
-                    .hint("bring back the file and the options as they were, or start anew with --restore none"));
+                    .hint("bring back the file and the options as they were")
+                    .remedy(Remedy::StartAnew));
             }
             input.skip_to(at.offset, at.line)?;
             rows = at.rows;
