@@ -166,10 +166,12 @@ fn values(text: &str, all: bool) -> Vec<std::ops::Range<usize>> {
     while let Some(start) = text[at..].find(is_key).map(|start| at + start) {
         let end = text[start..].find(|c| !is_key(c)).map_or(text.len(), |length| start + length);
         at = end;
-        if !is_secret(&text[start..end]) {
+        let quoted = text[..start].ends_with(is_quote);
+        // A column may have such a name too.
+        let is_key = all || quoted || ends_with_set(&text[..start]);
+        if !is_key || !is_secret(&text[start..end]) {
             continue;
         }
-        let quoted = text[..start].ends_with(is_quote);
         if let Some(value) = value_behind(text, end, quoted, all) {
             at = value.end.max(end);
             found.push(value);
@@ -224,6 +226,11 @@ fn closing(value: &str, open: char) -> Option<usize> {
         }
     }
     None
+}
+
+fn ends_with_set(text: &str) -> bool {
+    let text = text.trim_end();
+    text.len() >= 3 && text.is_char_boundary(text.len() - 3) && text[text.len() - 3..].eq_ignore_ascii_case("SET")
 }
 
 /// Whether the text is one setting, and so whatever is behind its key a value.

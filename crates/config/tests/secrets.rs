@@ -154,3 +154,11 @@ fn a_configuration_file_is_a_file() {
     let error = Config::default().load_file(Path::new("/")).unwrap_err();
     assert!(error.to_string().contains("not a regular file"), "{error}");
 }
+
+#[test]
+fn of_a_script_only_what_is_certain_is_hidden_elsewhere() {
+    let script = "SET s3.secret-key = hu5h;\nSELECT * FROM t WHERE token = 'open' AND t.token = 'file';\n
+        CREATE TABLE t (k INT) WITH ('password' = 'pa55 word', 'path' = 'x');";
+    let secrets = Secrets::certain(script);
+    assert_eq!(secrets.hide("hu5h, pa55 word: cannot open the file"), format!("{MASK}, {MASK}: cannot open the file"));
+}

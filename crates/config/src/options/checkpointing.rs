@@ -50,7 +50,8 @@ options! {
         "any number",
         "How many checkpoints in a row may fail before the job does. By default the job goes on whatever becomes of its \
          checkpoints, says so, and tries again after a pause of 100 ms to 10 s; what it would publish waits for the next \
-         checkpoint. A job that another process has taken over stops in any case.",
+         checkpoint. A job that another process has taken over stops in any case, and one whose input has ended gives up after \
+         twelve attempts at its last checkpoint, about a minute.",
     );
     /// Whether checkpoints upload only what is new.
     CHECKPOINTING_INCREMENTAL: bool = ConfigOption::new(
