@@ -82,6 +82,8 @@ pub(crate) struct Coordinator {
     checkpoint_due: Option<Instant>,
     /// Checkpoints that failed since the last one that did not.
     failures: u32,
+    /// Last cuts after the end of all input that came to nothing.
+    failed_ends: u32,
     /// After a failure, when the next checkpoint may begin.
     paused_until: Option<Instant>,
     pending: Option<PendingParts>,
@@ -117,6 +119,7 @@ impl Coordinator {
             next_checkpoint,
             checkpoint_due: pace.checkpoint_interval.filter(|_| pace.persist).map(|interval| now + interval),
             failures: 0,
+            failed_ends: 0,
             paused_until: None,
             pending: None,
             completed: Vec::new(),
@@ -129,6 +132,11 @@ impl Coordinator {
     /// How many checkpoints have failed since the last one that did not.
     pub(crate) fn failures(&self) -> u32 {
         self.failures
+    }
+
+    /// How often the checkpoint at the end of all input has failed.
+    pub(crate) fn failed_ends(&self) -> u32 {
+        self.failed_ends
     }
 
     /// Whether the job has nothing more to do: its last cut is decided.
@@ -231,6 +239,7 @@ impl Coordinator {
         } else if pending.cut.last {
             // The end is tried again with the next checkpoint.
             self.last_cut_sent = false;
+            self.failed_ends += u32::from(pending.cut.end_of_input);
         }
         self.failures = if durable { 0 } else { self.failures.saturating_add(1) };
         // A store that is down is not asked again at once.

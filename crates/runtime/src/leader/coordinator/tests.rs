@@ -205,7 +205,7 @@ fn after_a_failed_checkpoint_the_next_one_waits_longer_each_time_the_last_one_to
         assert!(cut.last);
         coordinator.finished_before(coordinator.next_tick());
         coordinator.gave_up(at);
-        assert_eq!(coordinator.failures(), failures);
+        assert_eq!((coordinator.failures(), coordinator.failed_ends()), (failures, failures));
         let told = coordinator.poll(at, 0, Wish::None).expect("the failure is made known");
         assert_eq!(told.cut, None);
         coordinator.finished_before(coordinator.next_tick());

@@ -25,6 +25,9 @@ use timely::progress::operate::FrontierInterest;
 
 /// How often a job that was asked to stop tries to take its last checkpoint.
 const ATTEMPTS_TO_STOP: u32 = 3;
+/// How often a job whose input has ended tries to take its last checkpoint: about a minute of pauses. It has nothing else to do, and
+/// whoever waits for its end learns of the reason.
+const ATTEMPTS_TO_END: u32 = 12;
 
 /// The ways back to the coordinator.
 pub(super) struct Loops<'scope> {
@@ -231,7 +234,8 @@ impl Decider {
         // Somebody else runs the job: it must not go on here.
         let is_over = error.kind() == ErrorKind::Fenced
             || tolerable.is_some_and(|tolerable| failures > tolerable)
-            || self.failed_stops >= ATTEMPTS_TO_STOP;
+            || self.failed_stops >= ATTEMPTS_TO_STOP
+            || self.coordinator.failed_ends() >= ATTEMPTS_TO_END;
         // Who waits for the last checkpoint waits for all attempts at it.
         if is_over || !is_stopping {
             self.waiting.drain(..).for_each(|request| request.fail(&error));
