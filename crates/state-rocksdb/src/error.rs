@@ -20,7 +20,12 @@ pub(crate) fn from_text(message: impl Into<String>, dir: &Path, cause: String) -
 
 fn classify(cause: &str) -> (ErrorKind, Option<&'static str>) {
     let has = |part: &str| cause.contains(part);
-    if has("No space left") || has("NoSpace") || has("Disk quota exceeded") || has("Space limit") {
+    if has("No space left")
+        || has("NoSpace")
+        || has("Disk quota exceeded")
+        || has("File too large")
+        || has("Space limit")
+    {
         return (
             ErrorKind::ResourceExhausted,
             Some("free space on that disk or set `state.backend.rocksdb.localdir` to a larger one; then run again"),

@@ -1,11 +1,15 @@
 //! Who we are on S3: options, environment, the shared credentials file, then what the machine is.
 
 use crate::options::{S3Options, Secret};
+use headpond_files::RegularFile;
 use headpond_state::{Context, Error, Result};
 use object_store::CredentialProvider;
 use object_store::aws::{AwsCredential, AwsCredentialProvider};
 use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Bytes of the longest file of credentials.
+const CREDENTIALS_BYTES_MAX: u64 = 1 << 20;
 
 /// Keys that do not change.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,8 +45,10 @@ impl Keys {
         let named = std::env::var_os("AWS_SHARED_CREDENTIALS_FILE").map(PathBuf::from);
         let file = named.or_else(|| std::env::home_dir().map(|home| home.join(".aws").join("credentials")));
         let profile = std::env::var("AWS_PROFILE").unwrap_or_else(|_| "default".to_owned());
-        match file.and_then(|file| std::fs::read_to_string(file).ok()) {
-            Some(text) => Keys::of_profile(&text, &profile),
+        // What is no file, or far too long, has no keys.
+        let read = |file: PathBuf| RegularFile::open(file).and_then(|file| file.read(CREDENTIALS_BYTES_MAX)).ok();
+        match file.and_then(read) {
+            Some(bytes) => Keys::of_profile(&String::from_utf8_lossy(&bytes), &profile),
             None => Ok(None),
         }
     }
