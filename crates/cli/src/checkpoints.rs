@@ -8,6 +8,7 @@ use crate::stores::stores;
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::verify::verify;
 use headpond_checkpoint::{CheckpointSummary, Failpoints, Manifest, Stores, find_checkpoints};
+use headpond_state::printable::OneLine;
 use headpond_state::{Context, Error, Result};
 use std::fmt::Write;
 
@@ -40,7 +41,7 @@ fn prune(stores: &dyn Stores, arguments: &PruneArguments) -> Result<()> {
         let (checkpoints, files) = (pruned.checkpoints.len() as u64, pruned.files);
         console::data(&format!(
             "{}: {} checkpoints and {} files deleted\n",
-            storage.job(),
+            OneLine(storage.job()),
             Count(checkpoints),
             Count(files)
         ))?;
@@ -62,7 +63,7 @@ fn list(stores: &dyn Stores, location: &str) -> Result<()> {
                 let mut cells = cells.into_iter();
                 table.push(std::array::from_fn(|_| cells.next().unwrap_or_default()));
                 // Writing to a String does not fail.
-                let _ = writeln!(notes, "checkpoint {}: {error}", summary.id);
+                let _ = writeln!(notes, "checkpoint {}: {}", summary.id, OneLine(&error.to_string()));
             }
         }
     }
@@ -113,9 +114,9 @@ fn show(stores: &dyn Stores, location: &str) -> Result<()> {
 /// Where each split of each source was.
 fn write_positions(manifest: &Manifest, text: &mut String) {
     for source in &manifest.sources {
-        let _ = writeln!(text, "positions of source {}", source.operator);
+        let _ = writeln!(text, "positions of source {}", OneLine(source.operator.as_str()));
         for split in &source.splits {
-            let _ = write!(text, "  {}: row {}", split.id, Count(split.rows));
+            let _ = write!(text, "  {}: row {}", OneLine(&split.id), Count(split.rows));
             if split.skipped > 0 {
                 let _ = write!(text, ", {} skipped", Count(split.skipped));
             }
@@ -125,7 +126,7 @@ fn write_positions(manifest: &Manifest, text: &mut String) {
             match split.finished {
                 true => text.push_str(", finished\n"),
                 false => {
-                    let _ = writeln!(text, ", position {}", split.position);
+                    let _ = writeln!(text, ", position {}", OneLine(&split.position.to_string()));
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! What can be told about a running job at one moment: as a line, and as JSON.
 
+use crate::console;
 use crate::format::{Bytes, Count, Span, per_second, time};
 use headpond_runtime::JobMetrics;
 use headpond_runtime::metrics::{CheckpointFigures, CompletedCheckpoint};
@@ -86,6 +87,7 @@ impl Figures {
             "operators": self.operators.iter().map(|(id, usage)| (id.clone(), state_to_json(usage)))
                 .collect::<BTreeMap<_, _>>(),
             "counters": self.counters,
+            "dropped_lines": console::dropped_lines(),
             "checkpoints": {
                 "completed": self.checkpoints.completed,
                 "failed": self.checkpoints.failed,

@@ -1,5 +1,6 @@
 //! Figures as people read them.
 
+use headpond_state::printable::OneLine;
 use std::fmt;
 use std::time::Duration;
 
@@ -20,12 +21,24 @@ impl fmt::Display for Count {
     }
 }
 
+/// Characters of the longest cell of a table; what is longer is cut.
+const CELL_CHARS_MAX: usize = 1000;
+
+/// A text as a cell of a table: on one line, and of a length that a line can have.
+pub(crate) fn cell(text: &str) -> String {
+    match text.char_indices().nth(CELL_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", OneLine(&text[..end])),
+        None => OneLine(text).to_string(),
+    }
+}
+
 /// Rows of cells as lines, each column as wide as its widest cell.
 pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|column| cell(&row[column]))).collect();
     let widths: [usize; N] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let mut text = String::new();
-    for row in rows {
+    for row in &rows {
         let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
         text.push('\n');
@@ -80,6 +93,14 @@ pub(crate) fn per_second(count: u64, time: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_is_one_line_of_a_length_that_a_line_can_have() {
+        assert_eq!(cell("a\x1b[2J\nb"), r"a\u001b[2J\nb");
+        assert_eq!(cell(&"ä".repeat(70_000)).chars().count(), CELL_CHARS_MAX + 1);
+        let rows = [["a".to_owned(), "\x1b".repeat(70_000)], ["b".repeat(70_000), String::new()]];
+        assert!(!table(&rows).contains('\x1b'));
+    }
 
     #[test]
     fn figures_are_written_for_people() {

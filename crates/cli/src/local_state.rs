@@ -2,7 +2,8 @@
 //!
 //! They hold nothing worth keeping: a restart begins from a checkpoint. A run that ends removes its own; one that was
 //! killed leaves them, and the next run of the job removes them. A file beside each is locked while its run lives,
-//! which tells the dead from the living also where process ids mean nothing (a volume shared by containers).
+//! which tells the dead from the living also where process ids mean nothing (a volume shared by containers). Links below
+//! the directory are not followed.
 //!
 //! ```text
 //! <directory>/<job>/state-<process>-<time>          one run's databases
@@ -10,8 +11,9 @@
 //! ```
 
 use headpond_checkpoint::layout::JobLayout;
+use headpond_files::{EntryKind, RelativeName, Root};
 use headpond_state::{Error, Result};
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -51,16 +53,13 @@ impl LocalState {
         let layout = JobLayout::new(job)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let name = format!("{NAME_PREFIX}{}-{started:x}", std::process::id());
+        let job = RelativeName::parse_part(layout.directory())
+            .map_err(|cause| Error::invalid("the job's name is no directory's").because(cause))?;
         let directories = if within.is_empty() {
             let default = Path::new(DEFAULT_DIRECTORY);
-            let job = default.join(layout.directory());
-            vec![RunDirectory::create(&job, &name, vec![job.clone(), default.to_owned()])?]
+            vec![RunDirectory::create(default, &job, &name, vec![default.to_owned()])?]
         } else {
-            let create = |within: &PathBuf| {
-                let job = within.join(layout.directory());
-                RunDirectory::create(&job, &name, vec![job.clone()])
-            };
-            within.iter().map(create).collect::<Result<_>>()?
+            within.iter().map(|within| RunDirectory::create(within, &job, &name, Vec::new())).collect::<Result<_>>()?
         };
         Ok(LocalState { directories })
     }
@@ -77,15 +76,18 @@ impl LocalState {
 }
 
 impl RunDirectory {
-    fn create(parent: &Path, name: &str, around: Vec<PathBuf>) -> Result<Self> {
+    /// Makes a directory of this name for a run of a job. `around`: what goes too when nothing is left in it.
+    fn create(within: &Path, job: &RelativeName, name: &str, around: Vec<PathBuf>) -> Result<Self> {
+        let root = Root::new(within);
         let failed = |cause| {
-            Error::io("cannot use the local directory of the state", parent, cause)
+            Error::io("cannot use the local directory of the state", root.locate(job), cause)
                 .hint("set 'state.backend.rocksdb.localdir' to a directory on a local disk that can be written")
         };
         for _ in 0..ATTEMPTS {
-            fs::create_dir_all(parent).map_err(failed)?;
-            remove_dead(parent).map_err(failed)?;
-            if let Some((path, lock_path, lock)) = claim(parent, name).map_err(failed)? {
+            root.create_directories(Some(job)).map_err(failed)?;
+            remove_dead(&root, job).map_err(failed)?;
+            if let Some((path, lock_path, lock)) = claim(&root, job, name).map_err(failed)? {
+                let around = [root.locate(job)].into_iter().chain(around).collect();
                 return Ok(RunDirectory { path, lock_path, _lock: lock, around });
             }
         }
@@ -109,10 +111,10 @@ impl Drop for RunDirectory {
 }
 
 /// Locks a new file and makes the directory beside it; `None` if another run has removed either meanwhile.
-fn claim(parent: &Path, name: &str) -> io::Result<Option<(PathBuf, PathBuf, File)>> {
-    let path = parent.join(name);
-    let lock_path = path.with_extension(LOCK_EXTENSION);
-    let lock = match OpenOptions::new().write(true).create_new(true).open(&lock_path) {
+fn claim(root: &Root, job: &RelativeName, name: &str) -> io::Result<Option<(PathBuf, PathBuf, File)>> {
+    let directory = job.join(&name_of(name)?);
+    let lock_name = job.join(&name_of(&format!("{name}.{LOCK_EXTENSION}"))?);
+    let lock = match root.create_new(&lock_name) {
         Ok(lock) => lock,
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(cause) => return Err(cause),
@@ -123,28 +125,30 @@ fn claim(parent: &Path, name: &str) -> io::Result<Option<(PathBuf, PathBuf, File
         _ => {}
     }
     // Between its creation and its locking another run may have taken the file for a dead one's.
-    if !lock_path.exists() {
+    if root.look_at(&lock_name)?.is_none() {
         return Ok(None);
     }
-    fs::create_dir(&path)?;
-    Ok(Some((path, lock_path, lock)))
+    root.create_directories(Some(&directory))?;
+    Ok(Some((root.locate(&directory), root.locate(&lock_name), lock)))
 }
 
 /// Removes the directories whose lock nobody holds.
-fn remove_dead(parent: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(parent)? {
-        let lock_path = entry?.path();
-        let is_lock = lock_path.extension().is_some_and(|extension| extension == LOCK_EXTENSION)
-            && lock_path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(NAME_PREFIX));
+fn remove_dead(root: &Root, job: &RelativeName) -> io::Result<()> {
+    for entry in root.entries(Some(job))? {
+        let is_lock = entry.kind == EntryKind::File && entry.name.starts_with(NAME_PREFIX);
+        let Some(directory) = entry.name.strip_suffix(LOCK_EXTENSION).and_then(|name| name.strip_suffix('.')) else {
+            continue;
+        };
         if !is_lock {
             continue;
         }
-        match File::open(&lock_path).map(|lock| lock.try_lock().map(|()| lock)) {
+        let lock_name = job.join(&name_of(&entry.name)?);
+        match root.open(&lock_name).map(|lock| lock.file.try_lock().map(|()| lock)) {
             Ok(Ok(_held)) => {
-                let path = lock_path.with_extension("");
+                let path = root.locate(&job.join(&name_of(directory)?));
                 tracing::info!(path = %path.display(), "removing the local state of a dead run");
                 gone(fs::remove_dir_all(&path))?;
-                gone(fs::remove_file(&lock_path))?;
+                gone(root.remove_file(&lock_name))?;
             }
             Ok(Err(TryLockError::WouldBlock)) => {}
             Ok(Err(TryLockError::Error(cause))) if cause.kind() == io::ErrorKind::Unsupported => {}
@@ -153,6 +157,10 @@ fn remove_dead(parent: &Path) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+fn name_of(text: &str) -> io::Result<RelativeName> {
+    RelativeName::parse_part(text).map_err(io::Error::other)
 }
 
 /// What is not there need not be removed.

@@ -25,7 +25,13 @@ pub(crate) fn start(verbose: u8) -> Result<()> {
             .because(cause)
             .hint("write a level (error, warn, info, debug, trace), or levels by module: warn,headpond_runtime=debug")
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(|| LogOutput).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        // Its own complaint that a line cannot be written would panic where it cannot be written either.
+        .log_internal_errors(false)
+        .with_writer(|| LogOutput)
+        .init();
     // Without it, freed memory goes back to the system only when its thread allocates again.
     if let Err(error) = tikv_jemalloc_ctl::background_thread::write(true) {
         tracing::debug!(%error, "the allocator has no background thread");

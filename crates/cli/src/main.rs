@@ -6,12 +6,13 @@
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
 //! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]),
 //! [`check`], [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes),
-//! [`console`], [`format`](mod@format), [`logging`]; [`shell`] gives what a shell and `man` know of all this.
+//! [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and `man` know of all this.
 
 mod arguments;
 mod backend;
 mod check;
 mod checkpoints;
+mod clock;
 mod console;
 mod control;
 mod explain;
@@ -43,8 +44,15 @@ use std::process::ExitCode;
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let done = logging::start(arguments.verbose).and_then(|()| match &arguments.command {
+    std::panic::set_hook(Box::new(console::panicked));
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => return report::usage(&error),
+    };
+    let started = signals::ignore_file_size_limit()
+        .and_then(|()| clock::check())
+        .and_then(|()| logging::start(arguments.verbose));
+    let done = started.and_then(|()| match &arguments.command {
         Command::Run(run) => run::run(run),
         Command::Explain(explain) => explain::explain(explain),
         Command::Check(check) => check::check(check),

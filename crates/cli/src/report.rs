@@ -34,6 +34,19 @@ pub(crate) fn failure(error: &Error) -> ExitCode {
     ExitCode::from(error.kind().exit_code())
 }
 
+/// What is wrong with the command line, or the help that was asked for; the exit code for it.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let masked = headpond_config::mask(&text);
+    if error.use_stderr() && masked != text {
+        console::line(masked.trim_end());
+    } else {
+        // With colours. A terminal that is gone has no use for either.
+        let _ = error.print();
+    }
+    ExitCode::from(error.exit_code() as u8)
+}
+
 /// Something the user should know, on stderr.
 pub(crate) fn warning(text: impl std::fmt::Display) {
     console::line(format_args!("warning: {text}"));

@@ -1,6 +1,8 @@
 //! From a SQL file to a planned job.
 
-use headpond_config::{Config, options};
+use crate::console;
+use headpond_config::{Config, Secrets, options};
+use headpond_files::RegularFile;
 use headpond_sql::PlannedJob;
 use headpond_state::{Context, Error, Result};
 use std::io::{self, Read};
@@ -8,6 +10,8 @@ use std::path::Path;
 
 /// What standard input is called, in messages and as a job.
 const STANDARD_INPUT: &str = "stdin";
+/// Bytes of the longest script.
+const SCRIPT_BYTES_MAX: u64 = 64 << 20;
 
 /// Reads, parses and plans a SQL file; `-` is standard input.
 ///
@@ -16,20 +20,37 @@ const STANDARD_INPUT: &str = "stdin";
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know.
 pub(crate) fn plan(file: &Path, config: Config) -> Result<PlannedJob> {
     if file == Path::new("-") {
-        let mut text = String::new();
-        let read = std::io::stdin().read_to_string(&mut text);
-        read.map_err(|cause| unreadable("cannot read the SQL", Path::new("standard input"), cause))?;
+        let place = Path::new("standard input");
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().take(SCRIPT_BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|cause| unreadable("cannot read the SQL", place, cause))?;
+        if bytes.len() as u64 > SCRIPT_BYTES_MAX {
+            return Err(Error::invalid("the SQL is far longer than any script").with(Context::Path, place.display()));
+        }
+        let text = text_of(bytes, place)?;
         let job = headpond_sql::plan(&headpond_sql::parse(&text, STANDARD_INPUT)?, config)?;
         return named(job);
     }
-    let text = std::fs::read_to_string(file).map_err(|cause| unreadable("cannot read the SQL file", file, cause))?;
+    let opened = RegularFile::open(file).and_then(|file| file.read(SCRIPT_BYTES_MAX));
+    let text = text_of(opened.map_err(|cause| unreadable("cannot read the SQL file", file, cause))?, file)?;
     headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config)
+}
+
+/// The text, whose secrets are shown nowhere from now on.
+fn text_of(bytes: Vec<u8>, path: &Path) -> Result<String> {
+    let text = String::from_utf8(bytes)
+        .map_err(|_| unreadable("cannot read the SQL", path, io::ErrorKind::InvalidData.into()))?;
+    console::hide(Secrets::certain(&text));
+    Ok(text)
 }
 
 fn unreadable(message: &str, path: &Path, cause: io::Error) -> Error {
     match cause.kind() {
         // A text that is wrong, not a stored file that is damaged.
-        io::ErrorKind::InvalidData => Error::invalid("the SQL is not UTF-8 text").with(Context::Path, path.display()),
+        io::ErrorKind::InvalidData if cause.get_ref().is_none() => {
+            Error::invalid("the SQL is not UTF-8 text").with(Context::Path, path.display())
+        }
+        io::ErrorKind::InvalidData => Error::invalid(message).with(Context::Path, path.display()).because(cause),
         _ => Error::io(message, path, cause),
     }
     .hint("give the path of a SQL file, or `-` for standard input")

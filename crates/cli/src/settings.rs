@@ -1,6 +1,7 @@
 //! The layers of settings below the SQL file: configuration file, environment, command line.
 
 use crate::arguments::{CheckArguments, RunArguments, SettingArguments};
+use crate::console;
 use crate::failpoint::CRASH_VARIABLE;
 use crate::logging::LOG_VARIABLE;
 use crate::report::config_error;
@@ -28,6 +29,7 @@ pub(crate) fn load(arguments: &SettingArguments) -> Result<Config> {
     for argument in &arguments.define {
         config.define(argument).map_err(|error| config_error(&error))?;
     }
+    console::hide(config.secrets());
     Ok(config)
 }
 

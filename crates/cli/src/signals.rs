@@ -3,12 +3,24 @@
 use crate::console;
 use headpond_runtime::JobControl;
 use headpond_state::{Error, Result};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::iterator::Signals;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::thread;
 
 /// What a shell adds to a signal's number.
 const SIGNAL_EXIT_CODE: i32 = 128;
+
+/// Lets a write beyond the limit of file sizes (`ulimit -f`) fail, instead of ending the process without a word.
+///
+/// # Errors
+/// As [`watch`].
+pub(crate) fn ignore_file_size_limit() -> Result<()> {
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))
+        .map(drop)
+        .map_err(|cause| Error::exhausted("signals cannot be watched").because(cause))
+}
 
 /// Watches for signals until the process ends.
 ///

@@ -3,7 +3,7 @@
 //! Names of tables, columns and files, and whatever is quoted from a file, may hold any character. On a terminal some of them
 //! move the cursor, change what was written before, or turn the order of letters around.
 
-use std::fmt::{self, Write};
+use std::fmt;
 
 /// A text as part of a line: line breaks and tabs are written out too.
 ///
@@ -20,13 +20,13 @@ pub struct Lines<'a>(pub &'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write(self.0, f, |c| is_command(c))
+        write_escaped(self.0, f, |c| is_command(c))
     }
 }
 
 impl fmt::Display for Lines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write(self.0, f, |c| !matches!(c, '\n' | '\t') && is_command(c))
+        write_escaped(self.0, f, |c| !matches!(c, '\n' | '\t') && is_command(c))
     }
 }
 
@@ -36,7 +36,7 @@ fn is_command(c: char) -> bool {
 }
 
 /// Escapes as in JSON, so that a JSON text stays the same JSON.
-fn write(text: &str, f: &mut fmt::Formatter<'_>, is_escaped: impl Fn(char) -> bool) -> fmt::Result {
+fn write_escaped(text: &str, f: &mut fmt::Formatter<'_>, is_escaped: impl Fn(char) -> bool) -> fmt::Result {
     let mut rest = text;
     while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
         f.write_str(&rest[..at])?;

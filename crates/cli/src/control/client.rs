@@ -1,6 +1,6 @@
 //! The side of who asks.
 
-use super::{Answer, Request, directory};
+use super::{Answer, Request, check_private, directory};
 use headpond_state::{Context, Error, ErrorKind, Result};
 use serde_json::Value;
 use std::fs;
@@ -40,7 +40,7 @@ pub(crate) struct Connection {
 /// As the file system's. Runs that do not answer are left out.
 pub(crate) fn running() -> Result<Vec<Running>> {
     let directory = directory();
-    let entries = match fs::read_dir(&directory) {
+    let entries = match check_private(&directory).and_then(|()| fs::read_dir(&directory)) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(|cause| Error::io("cannot look for running jobs", &directory, cause))?,
     };

@@ -17,7 +17,9 @@ pub(crate) use server::{Endpoint, Served};
 
 use headpond_state::{Error, Result};
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 /// What is asked of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,17 @@ pub(crate) struct Answer {
     pub(crate) checkpoint: u64,
     /// Its path or URL. It is kept as long as the connection is open, whatever the job's retention says.
     pub(crate) location: String,
+}
+
+/// Sees that a directory is the user's alone: whoever could put sockets or links there could answer for our runs.
+fn check_private(directory: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(directory)?;
+    let is_ours = found.is_dir() && found.uid() == crate::process::user_id();
+    if is_ours && found.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let why = "it is a link, another user's, or others may enter it";
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
 }
 
 /// The directory of the sockets of this user's runs.

@@ -1,6 +1,6 @@
 //! The run's side: a thread that listens, and one for each who asks.
 
-use super::{Request, directory};
+use super::{Request, check_private, directory};
 use crate::figures::Figures;
 use crate::report;
 use headpond_runtime::{JobControl, JobMetrics};
@@ -8,7 +8,7 @@ use headpond_state::{CheckpointId, Error, Result};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,12 +94,7 @@ fn make_private(directory: &Path) -> io::Result<()> {
         Err(cause) if cause.kind() == io::ErrorKind::AlreadyExists => {}
         other => return other,
     }
-    let found = fs::symlink_metadata(directory)?;
-    let is_ours = found.is_dir() && found.uid() == crate::process::user_id();
-    if !is_ours || found.permissions().mode() & 0o077 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "others may enter the directory of the sockets"));
-    }
-    Ok(())
+    check_private(directory)
 }
 
 fn answer(stream: &UnixStream, served: &Served) -> io::Result<()> {

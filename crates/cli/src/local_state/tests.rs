@@ -34,3 +34,29 @@ fn jobs_with_names_like_paths_stay_within_the_directory() {
     let state = LocalState::create(&[disk.path().to_owned()], "../a/b").expect("the directory can be written");
     assert_eq!(state.first().parent().and_then(Path::parent), Some(disk.path()));
 }
+
+#[test]
+fn links_below_the_directory_are_not_followed() {
+    let disk = tempfile::tempdir().expect("a temporary directory");
+    let (within, elsewhere) = (disk.path().join("within"), disk.path().join("elsewhere"));
+    fs::create_dir_all(elsewhere.join("state-1-dead")).expect("a directory");
+    fs::write(elsewhere.join("state-1-dead/file"), "x").expect("a file");
+    fs::write(elsewhere.join("state-1-dead.lock"), "").expect("a file");
+    fs::create_dir(&within).expect("a directory");
+    std::os::unix::fs::symlink(&elsewhere, within.join("job")).expect("a link");
+    let error = LocalState::create(&[within.clone()], "job").expect_err("a link is in the way");
+    assert!(error.to_string().contains("symbolic link"), "{error}");
+    assert!(elsewhere.join("state-1-dead/file").exists() && elsewhere.join("state-1-dead.lock").exists());
+
+    // Of a dead run's directory that is a link only the link goes.
+    fs::create_dir(within.join("other")).expect("a directory");
+    fs::write(within.join("other/state-1-dead.lock"), "").expect("a file");
+    std::os::unix::fs::symlink(elsewhere.join("state-1-dead"), within.join("other/state-1-dead")).expect("a link");
+    let state = LocalState::create(&[within.clone()], "other").expect("the directory can be written");
+    assert!(elsewhere.join("state-1-dead/file").exists() && !within.join("other/state-1-dead").exists());
+    drop(state);
+
+    // The directory itself is the user's choice.
+    std::os::unix::fs::symlink(&within, disk.path().join("link")).expect("a link");
+    LocalState::create(&[disk.path().join("link")], "third").expect("the directory can be written");
+}

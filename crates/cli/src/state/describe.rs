@@ -2,8 +2,9 @@
 
 use super::text_table::{aligned, widths};
 use crate::console;
-use crate::format::{Bytes, Count};
+use crate::format::{Bytes, Count, cell};
 use headpond_inspect::{StateCatalog, StateTable};
+use headpond_state::printable::OneLine;
 use headpond_state::ttl::TimeDomain;
 use headpond_state::{Result, StateDescriptor, StateKind};
 use std::fmt::Write;
@@ -26,6 +27,7 @@ pub(super) fn tables(catalog: &StateCatalog) -> Result<()> {
             format!("{of_all}{}", Bytes(table.bytes())),
         ]);
     }
+    let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|text| cell(text)).collect()).collect();
     console::data(&aligned(&rows, &widths(&rows)))
 }
 
@@ -44,20 +46,21 @@ pub(super) fn schema(catalog: &StateCatalog, table: Option<&str>) -> Result<()> 
 
 fn describe(table: &StateTable, text: &mut String) {
     // Writing to a String does not fail.
-    let _ = writeln!(text, "{}", table.name());
-    let _ = writeln!(text, "  of operator {}: {}", table.operator(), table.description());
+    let _ = writeln!(text, "{}", OneLine(table.name()));
+    let (operator, description) = (OneLine(table.operator()), OneLine(table.description()));
+    let _ = writeln!(text, "  of operator {operator}: {description}");
     for state in table.states() {
         let _ = writeln!(
             text,
             "  state `{}`: {}, values by codec `{}`{}",
-            state.name,
+            OneLine(&state.name),
             kind(state.kind),
-            state.codec.name,
+            OneLine(&state.codec.name),
             expiry(state)
         );
     }
     let rows: Vec<Vec<String>> =
-        table.columns().map(|(name, ty)| vec![String::new(), name.to_owned(), ty.kind.to_string()]).collect();
+        table.columns().map(|(name, ty)| vec![String::new(), cell(name), cell(&ty.kind.to_string())]).collect();
     let _ = write!(text, "{}", aligned(&rows, &widths(&rows)));
 }
 

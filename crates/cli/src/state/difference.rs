@@ -3,7 +3,7 @@
 use super::describe::kind;
 use super::text_table::{aligned, cells, widths};
 use crate::console;
-use crate::format::Count;
+use crate::format::{Count, cell};
 use headpond_inspect::{StateCatalog, StateDiff, diff};
 use headpond_state::Result;
 use std::fmt::Write;
@@ -18,14 +18,20 @@ pub(super) fn difference(from: &StateCatalog, to: &StateCatalog, rows: usize) ->
         table.push(summary(&found));
         let mut text = Vec::new();
         if let Some(batch) = &found.examples {
-            text.push(batch.schema().fields().iter().map(|field| field.name().clone()).collect());
+            text.push(batch.schema().fields().iter().map(|field| cell(field.name())).collect());
             text.extend(cells(batch)?);
             // Writing to a String does not fail.
-            let _ =
-                write!(examples, "\n{}, state `{}`\n{}", found.operator, found.state, aligned(&text, &widths(&text)));
+            let _ = write!(
+                examples,
+                "\n{}, state `{}`\n{}",
+                cell(&found.operator),
+                cell(&found.state),
+                aligned(&text, &widths(&text))
+            );
         }
         if let Some(why) = &found.incomparable {
-            let _ = write!(examples, "\n{}, state `{}` cannot be compared: {why}\n", found.operator, found.state);
+            let (operator, state) = (cell(&found.operator), cell(&found.state));
+            let _ = write!(examples, "\n{operator}, state `{state}` cannot be compared: {why}\n");
         }
         Ok(())
     })?;
@@ -36,5 +42,5 @@ fn summary(diff: &StateDiff) -> Vec<String> {
     let counts = [diff.added, diff.removed, diff.changed, diff.unchanged];
     let counts =
         counts.map(|count| if diff.incomparable.is_some() { "?".to_owned() } else { Count(count).to_string() });
-    [diff.operator.clone(), diff.state.clone(), kind(diff.kind).to_owned()].into_iter().chain(counts).collect()
+    [cell(&diff.operator), cell(&diff.state), kind(diff.kind).to_owned()].into_iter().chain(counts).collect()
 }

@@ -1,6 +1,7 @@
 //! Rows as a table of text.
 
 use crate::console;
+use crate::format::cell;
 use headpond_inspect::{RecordBatch, RowSink, SchemaRef, as_text};
 use headpond_state::{Flow, Result};
 use std::fmt::Write;
@@ -11,7 +12,7 @@ const ROWS_MEASURED: usize = 1000;
 /// The rows of a batch as cells, each on one line.
 pub(super) fn cells(batch: &RecordBatch) -> Result<Vec<Vec<String>>> {
     let columns = as_text(batch)?;
-    let row = |row: usize| columns.iter().map(|column| column[row].replace('\n', "\\n")).collect();
+    let row = |row: usize| columns.iter().map(|column| cell(&column[row])).collect();
     Ok((0..batch.num_rows()).map(row).collect())
 }
 
@@ -56,7 +57,7 @@ impl RowPrinter {
 
 impl RowSink for RowPrinter {
     fn begin(&mut self, schema: &SchemaRef) -> Result<()> {
-        self.held.push(schema.fields().iter().map(|field| field.name().clone()).collect());
+        self.held.push(schema.fields().iter().map(|field| cell(field.name())).collect());
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! The binary as a user meets it.
 
 mod checkpoints;
+mod hostile;
 mod mistakes;
 mod open_sessions;
 mod output;
@@ -10,5 +11,6 @@ mod s3;
 mod savepoints;
 mod shell;
 mod state_tables;
+mod stderr;
 mod support;
 mod totals;

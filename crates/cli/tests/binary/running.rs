@@ -37,6 +37,11 @@ impl Background {
         self.wait_for(|line| line.contains("\"event\":\"progress\"") && !line.contains("\"last\":null"));
     }
 
+    /// Its process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
     /// Asks it to stop with a last checkpoint.
     pub(crate) fn terminate(&self) {
         let child = self.child.as_ref().expect("it runs");

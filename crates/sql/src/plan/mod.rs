@@ -40,7 +40,7 @@ use crate::script::{Explained, Insert, Script, SourceQuery, Statement, Statement
 use crate::settings::{JobSettings, option_error};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
-use headpond_config::{Config, Origin, options};
+use headpond_config::{Config, Origin, Secrets, is_secret, options};
 use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
 use insert::PlannedInsert;
@@ -99,7 +99,22 @@ pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
 }
 
 fn located(error: Error, script: &Script, statement: &Statement) -> Error {
+    let secrets = secrets_of(statement);
+    let error = error.rewritten(|text| secrets.hide_quoted(text));
     in_statement(error, &script.file, statement.position, &statement.beginning)
+}
+
+/// The values in a statement that must not be shown.
+fn secrets_of(statement: &Statement) -> Secrets {
+    let mut secrets = Secrets::default();
+    match &statement.kind {
+        StatementKind::Set { key, value } if is_secret(key) => secrets.add(value),
+        StatementKind::CreateTable(table) => {
+            table.options.iter().filter(|option| is_secret(&option.key)).for_each(|option| secrets.add(&option.value));
+        }
+        _ => {}
+    }
+    secrets
 }
 
 struct Planner {

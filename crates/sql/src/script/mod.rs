@@ -26,6 +26,7 @@ pub(crate) use hint::{StateTtlHint, StateUidHint};
 pub(crate) use refusal::not_supported;
 
 use crate::position::{At, Position};
+use headpond_config::Secrets;
 use headpond_state::{Context, Error, ErrorKind, Result};
 
 /// A parsed SQL file.
@@ -69,7 +70,10 @@ pub fn parse(text: &str, file: &str) -> Result<Script> {
         let beginning = piece.beginning();
         let position = piece.position;
         let parsed = statement::parse_piece(&piece, &mut set_begun);
-        let kind = parsed.map_err(|error| in_statement(error, file, position, &beginning))?;
+        let kind = parsed.map_err(|error| {
+            let secrets = Secrets::of(piece.text);
+            in_statement(error.rewritten(|text| secrets.hide_quoted(text)), file, position, &beginning)
+        })?;
         statements.extend(kind.map(|kind| Statement { position, beginning, kind }));
     }
     if let Some(position) = set_begun {

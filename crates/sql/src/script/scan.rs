@@ -22,10 +22,11 @@ impl Piece<'_> {
         self.text[..end].to_ascii_uppercase()
     }
 
-    /// The first few words, for messages.
+    /// The first few words, for messages: without secrets.
     pub(crate) fn beginning(&self) -> String {
         const LENGTH: usize = 60;
-        let words = self.text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let words = headpond_config::mask(self.text);
+        let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
         match words.char_indices().nth(LENGTH) {
             Some((end, _)) => format!("{}…", words[..end].trim_end()),
             None => words,
