@@ -86,6 +86,11 @@ impl JobLayout {
     pub fn owner(&self) -> String {
         format!("{}/owner.lock", self.segment)
     }
+
+    /// Where the newest run began that left checkpoints behind.
+    pub fn rewind(&self) -> String {
+        format!("{}/rewind.json", self.segment)
+    }
 }
 
 fn escape(byte: u8) -> String {

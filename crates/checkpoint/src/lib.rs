@@ -9,6 +9,7 @@
 //! <checkpoint dir>/<job>/shared/<blake3>.<ext>     state files, shared by checkpoints
 //! <checkpoint dir>/<job>/staging/…                 bytes on their way, without a name yet
 //! <checkpoint dir>/<job>/owner.lock                held by the one running attempt, or naming the newest
+//! <checkpoint dir>/<job>/rewind.json               where the newest attempt began that left checkpoints behind
 //! ```
 //!
 //! The parts, in reading order: [`manifest`] (the durable description), [`layout`] (every key), [`location`] and
@@ -71,7 +72,7 @@ pub use failpoints::Failpoints;
 pub use location::Location;
 pub use manifest::{Manifest, OperatorState, SavepointOrigin, SinkState, SourceState, SplitState, Stats, SubtaskState};
 pub use storage::{
-    CheckpointStorage, CheckpointSummary, Collected, Found, PendingCheckpoint, Recovered, StorageOptions,
+    CheckpointStorage, CheckpointSummary, Collected, Found, PendingCheckpoint, Recovered, Resume, StorageOptions,
     find_checkpoints, open_checkpoint,
 };
 pub use store::{CheckpointStore, DirectoryStore, LocalStores, Stores};

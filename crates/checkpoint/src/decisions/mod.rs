@@ -8,14 +8,18 @@
 //! - [`references`]: which files are named by something that matters; what may be reused and what deleted.
 //! - [`retention`]: which checkpoints to keep.
 //! - [`recovery`]: which checkpoint to restore.
+//! - [`rewind`]: which checkpoints a restore left behind.
+//! - [`output`]: whether an output has a checkpoint's rows.
 //! - [`fencing`]: whether somebody else has taken the job over.
 
 pub mod fencing;
 pub mod ids;
 pub mod lineage;
+pub mod output;
 pub mod recovery;
 pub mod references;
 pub mod retention;
+pub mod rewind;
 
 #[cfg(test)]
 mod tests;

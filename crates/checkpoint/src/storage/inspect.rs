@@ -1,9 +1,8 @@
 //! Finding and reading checkpoints.
 
 use super::verifier::Verifier;
-use super::{CheckpointStorage, StorageOptions};
-use crate::decisions::recovery::{Choice, choose};
-use crate::decisions::{Observed, recovery};
+use super::{CheckpointStorage, Resume, StorageOptions};
+use crate::decisions::Observed;
 use crate::layout::{JobLayout, SharedName, parse_checkpoint};
 use crate::manifest::Manifest;
 use crate::store::{CheckpointStore, Opened, Stores};
@@ -112,32 +111,21 @@ impl CheckpointStorage {
         Ok(manifest)
     }
 
-    /// The newest checkpoint that verifies: the one to restore. `None` when there is no checkpoint at all.
+    /// The newest checkpoint that is sound and was not left behind by a restore. `None` when there is none at all.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when there are checkpoints and all are damaged,
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond, else
-    /// as the store's.
+    /// As [`resume`](Self::resume).
     pub fn latest_verified(&self) -> Result<Option<Recovered>> {
-        let summaries = self.list()?;
-        let observed: Vec<Observed> = summaries
-            .iter()
-            .map(|found| Observed { id: found.id, record: found.manifest.as_ref().ok().map(super::record_of) })
-            .collect();
-        let mut verifier = Verifier::new(self);
-        let Choice { chosen, skipped } = choose(&observed, |id| {
-            let manifest = self.load(id)?;
-            verifier.require(&manifest)?;
-            Ok(manifest)
-        })?;
-        let skipped: Vec<(CheckpointId, String)> =
-            skipped.into_iter().map(|(id, error)| (id, error.to_string())).collect();
-        match chosen {
-            Some(manifest) => Ok(Some(Recovered { manifest, skipped })),
-            None if skipped.is_empty() => Ok(None),
-            None => Err(recovery::all_damaged(&skipped)
-                .with(Context::Path, self.inner.store.locate(self.inner.layout.directory()))),
+        match self.resume(|_| Ok(()))? {
+            Resume::From(recovered) => Ok(Some(recovered)),
+            Resume::Anew | Resume::Elsewhere { .. } => Ok(None),
         }
+    }
+
+    /// The checkpoints as the decisions see them.
+    pub(super) fn observe(&self) -> Result<Vec<Observed>> {
+        let record = |manifest: &Result<Manifest>| manifest.as_ref().ok().map(super::record_of);
+        Ok(self.list()?.iter().map(|found| Observed { id: found.id, record: record(&found.manifest) }).collect())
     }
 
     pub(crate) fn locate_manifest(&self, id: CheckpointId) -> String {

@@ -2,6 +2,7 @@
 
 use super::{CheckpointStorage, Collected};
 use crate::decisions::retention;
+use crate::decisions::rewind::considered;
 use headpond_state::{AttemptId, CheckpointId, Context, Error, Remedy, Result};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -39,7 +40,8 @@ impl CheckpointStorage {
                     "`headpond checkpoint verify` says what is wrong; remove that directory if nothing can be saved",
                 ));
         }
-        let newest = observed.iter().map(|found| found.id).max();
+        // What a restore left behind goes with the first checkpoint after it.
+        let newest = considered(&observed, self.rewind()?.as_ref()).last().map(|found| found.id);
         let beyond: Vec<CheckpointId> = match (newest, keep) {
             (Some(newest), Some(keep)) => retention::beyond(&observed, newest, keep),
             _ => Vec::new(),
