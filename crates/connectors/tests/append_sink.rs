@@ -149,7 +149,7 @@ fn prepared_rows_that_another_run_took_back_are_missed() -> Result<()> {
     let committables = run.prepare(1, false)?;
     // It began before the first run's manifest was there.
     Run::start("a2", &table, &sink, 1, None, &[])?;
-    assert_eq!(run.commit(1, &committables).unwrap_err().kind(), ErrorKind::Corrupt);
+    assert_eq!(run.commit(1, &committables).unwrap_err().kind(), ErrorKind::Fenced);
     let restored = Run::start("a3", &table, &sink, 1, Some((1, &committables)), &[]);
     assert_eq!(restored.unwrap_err().kind(), ErrorKind::Corrupt);
     Ok(())

@@ -121,7 +121,7 @@ fn lines_are_counted_on_after_a_restore() {
 }
 
 #[test]
-fn a_file_shorter_than_its_position_is_incompatible() {
+fn a_file_shorter_than_its_position_is_named() {
     let directory = tempdir().unwrap();
     for (name, short) in [("a.csv", b"1,x\n".to_vec()), ("a.csv.gz", gzip(&["1,x\n"]))] {
         let long = "1,x\n2,y\n3,z\n";
@@ -131,8 +131,85 @@ fn a_file_shorter_than_its_position_is_incompatible() {
         let position = source.open(split, None, &ONE_READER).unwrap().next(2).unwrap().unwrap().position;
         write(directory.path(), name, short);
         let error = source.open(split, Some(&position), &ONE_READER).unwrap_err();
-        assert_eq!((error.kind(), error.place(Context::Path)), (ErrorKind::Incompatible, path.to_str()));
+        assert_eq!((error.kind(), error.place(Context::Path)), (ErrorKind::Corrupt, path.to_str()));
     }
+}
+
+/// What makes a file shorter.
+#[derive(Debug, Clone, Copy)]
+enum Shorter {
+    Cut,
+    Emptied,
+    Rewritten,
+    Replaced,
+}
+
+#[test]
+fn a_file_that_becomes_shorter_while_it_is_read_is_named_with_the_place() {
+    let rows = |count: usize| (1..=count).map(|row| format!("{row},some text\n")).collect::<String>();
+    for shorter in [Shorter::Cut, Shorter::Emptied, Shorter::Rewritten, Shorter::Replaced] {
+        let directory = tempdir().unwrap();
+        // Longer than what is read at once.
+        let path = write(directory.path(), "a.csv", rows(200_000));
+        let source = source(&files(&path, "csv", COLUMNS), None).unwrap();
+        let split = &source.splits().unwrap()[0];
+        let mut reader = source.open(split, None, &ONE_READER).unwrap();
+        reader.next(1_000).unwrap().unwrap();
+        match shorter {
+            Shorter::Cut => std::fs::File::options().write(true).open(&path).unwrap().set_len(1 << 20).unwrap(),
+            Shorter::Emptied => std::fs::write(&path, "").unwrap(),
+            Shorter::Rewritten => std::fs::write(&path, rows(100_000)).unwrap(),
+            Shorter::Replaced => {
+                write(directory.path(), ".new", rows(100_000));
+                std::fs::rename(directory.path().join(".new"), &path).unwrap();
+            }
+        }
+        let ended = loop {
+            match reader.next(10_000) {
+                Ok(Some(_)) => {}
+                ended => break ended,
+            }
+        };
+        let error = ended.map(|_| "the end").unwrap_err();
+        assert_eq!((error.kind(), error.place(Context::Path)), (ErrorKind::Corrupt, path.to_str()), "{shorter:?}");
+        assert!(error.place(Context::Line).is_some() && error.way_out().is_some(), "{shorter:?}: {error}");
+    }
+}
+
+#[test]
+fn a_file_that_is_shorter_than_when_the_job_began_is_named_wherever_reading_went_on() {
+    let directory = tempdir().unwrap();
+    let path = write(directory.path(), "a.csv", "1,x\n2,y\n3,z\n");
+    let table = files(&path, "csv", COLUMNS);
+    let before = source(&table, None).unwrap();
+    let split = &before.splits().unwrap()[0];
+    let position = before.open(split, None, &ONE_READER).unwrap().next(1).unwrap().unwrap().position;
+    // What was read is there, what follows is not.
+    write(directory.path(), "a.csv", "1,x\n2,y\n");
+    // Listed by this run, and not opened yet.
+    assert_eq!(before.open(split, None, &ONE_READER).unwrap_err().kind(), ErrorKind::Corrupt);
+    let next_run = source(&table, None).unwrap();
+    let split = &next_run.splits().unwrap()[0];
+    assert_eq!(next_run.open(split, Some(&position), &ONE_READER).unwrap_err().kind(), ErrorKind::Corrupt);
+    // A position of an earlier release does not say how long the file was.
+    let mut old = position.clone();
+    old.as_object_mut().unwrap().remove("length");
+    assert_eq!(read_split(&*next_run, split, Some(&old)).unwrap().0, ["2|y"]);
+    // It may have grown.
+    write(directory.path(), "a.csv", "1,x\n2,y\n3,z\n4,a\n");
+    assert_eq!(read_split(&*next_run, split, Some(&position)).unwrap().0, ["2|y", "3|z", "4|a"]);
+}
+
+#[test]
+fn a_compressed_file_that_was_cut_is_named_also_between_its_members() {
+    let directory = tempdir().unwrap();
+    let (first, both) = (gzip(&["1,x\n"]), gzip(&["1,x\n", "2,y\n"]));
+    let path = write(directory.path(), "a.csv.gz", both);
+    let source = source(&files(&path, "csv", COLUMNS), None).unwrap();
+    let split = &source.splits().unwrap()[0];
+    write(directory.path(), "a.csv.gz", first);
+    let error = read_split(&*source, split, None).unwrap_err();
+    assert_eq!((error.kind(), error.place(Context::Path)), (ErrorKind::Corrupt, path.to_str()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::graph::JobGraph;
 use crate::leader::job_control::JobControl;
+use crate::leader::outputs::Outputs;
 use crate::leader::restore::{self, Assessment, Restoration};
 use crate::metrics::JobMetrics;
 use crate::options::JobOptions;
@@ -35,6 +36,8 @@ pub enum Ending {
 #[derive(Debug)]
 pub struct Job {
     plan: Plan,
+    /// Held as long as the job may publish.
+    outputs: Outputs,
 }
 
 impl Job {
@@ -57,11 +60,20 @@ impl Job {
             .hint("choose a smaller parallelism, or a larger pipeline.max-parallelism for a job without checkpoints"));
         }
         let attempt = new_attempt();
-        let sink_job = SinkJob { job: options.name.clone(), attempt: attempt.clone() };
-        if let Some(checkpointing) = &options.checkpointing {
-            checkpointing.storage.own(&attempt)?;
+        let mut sink_job = SinkJob::new(&options.name, attempt.clone());
+        let storage = options.checkpointing.as_ref().map(|checkpointing| &checkpointing.storage);
+        sink_job.checkpoints = storage.map(|storage| storage.location());
+        // Who must take the job away from a run that lives does not do so for an output that it will not get. Who waits for that
+        // run to end waits before he looks at the output.
+        let mut outputs = match storage.filter(|storage| storage.has_locks()) {
+            Some(storage) => storage.own(&attempt).and_then(|()| Outputs::claim(&graph, &sink_job))?,
+            None => Outputs::claim(&graph, &sink_job)?,
+        };
+        if let Some(storage) = storage {
+            storage.own(&attempt)?;
         }
-        let restored = restore::find(&options)?;
+        let restored = restore::find(&graph, &options, &sink_job)?;
+        sink_job.restored = restored.as_ref().map(Restoration::checkpoint);
         let mut assessment = None;
         if let Some(restored) = &restored {
             assessment = Some(restore::assess(&graph, &options, &sink_job, restored)?.restorable()?);
@@ -69,6 +81,8 @@ impl Job {
         }
         let finished = restored.as_ref().is_some_and(|restored| restored.manifest.finished);
         let splits = if finished { Default::default() } else { restore::splits(&graph, restored.as_ref())? };
+        outputs.take()?;
+        restore::leave_behind(&options, restored.as_ref())?;
         restore::sinks(&graph, &options, &sink_job, restored.as_ref())?;
         // Behind what was restored in any directory: sinks name what they publish after its checkpoint.
         let mut first_checkpoint = restored.as_ref().map_or(1, |restored| restored.manifest.checkpoint.0 + 1);
@@ -79,6 +93,7 @@ impl Job {
         let io = Arc::new(IoThreads::start(IO_THREADS)?);
         let exchanges = Exchanges::new(&graph, options.parallelism);
         Ok(Job {
+            outputs,
             plan: Plan {
                 graph,
                 options,
@@ -144,6 +159,7 @@ impl Job {
         };
         plan.io.finish();
         drop(plan);
+        drop(self.outputs);
         control.close();
         if let Some(Err(panic)) = ended.into_iter().find(Result::is_err) {
             shared.fail(Error::internal(format!("a worker ended abnormally: {panic}")));

@@ -4,11 +4,15 @@
 //! the last cut durable but invisible and returns a *committable*, any JSON value that names it. Committables are part of the
 //! checkpoint's manifest. Once the manifest is durable, worker 0 calls [`Sink::commit`] with the committables of all
 //! workers, and calls it again after every restore from that checkpoint: commit is idempotent.
+//!
+//! An output has one owner. A run [claims](Sink::claim) it before it looks for a checkpoint, [takes](OutputClaim::take) it directly
+//! before it touches it, and holds it to its end.
 
 use crate::batch::ChangeBatch;
 use crate::key::Keys;
 use crate::operator::no_migration;
 use arrow_schema::SchemaRef;
+pub use headpond_checkpoint::decisions::output::CheckpointRef;
 use headpond_state::{AttemptId, CheckpointId, KeyedStateBackend, MaxParallelism, Migration, Result, StateDescriptor};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -48,6 +52,24 @@ pub trait Sink: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Looks who owns the output, and changes nothing. Called once, before the run looks for a checkpoint. The default is for
+    /// sinks whose output any number of runs may write to.
+    ///
+    /// # Errors
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run writes to it, naming that run.
+    fn claim(&self, _job: &SinkJob) -> Result<Box<dyn OutputClaim>> {
+        Ok(Box::new(Unclaimed))
+    }
+
+    /// Checks what was staged for a checkpoint and may not be published yet, before the job goes on from it. Changes nothing.
+    ///
+    /// # Errors
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt), naming what is missing or damaged: the job falls back to an older
+    /// checkpoint; [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the output belongs to other checkpoints.
+    fn check_staged(&self, _job: &SinkJob, _checkpoint: CheckpointId, _committables: &[Committable]) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot, falling back asks
     /// for `--allow-duplicates`.
     fn can_rewind(&self) -> bool;
@@ -76,6 +98,43 @@ pub struct SinkJob {
     pub job: String,
     /// This run.
     pub attempt: AttemptId,
+    /// Where its checkpoints go, if it takes any.
+    pub checkpoints: Option<String>,
+    /// The checkpoint it goes on from, once that is known.
+    pub restored: Option<CheckpointRef>,
+}
+
+impl SinkJob {
+    /// A run without checkpoints, yet.
+    pub fn new(job: impl Into<String>, attempt: AttemptId) -> Self {
+        SinkJob { job: job.into(), attempt, checkpoints: None, restored: None }
+    }
+
+    /// The same run, going on from a checkpoint.
+    #[must_use]
+    pub fn restored_from(&self, restored: CheckpointRef) -> Self {
+        SinkJob { restored: Some(restored), ..self.clone() }
+    }
+}
+
+/// A run's claim to an output. Dropping it lets the output go.
+pub trait OutputClaim: Debug + Send + Sync {
+    /// Makes the run the output's one owner, until the claim is dropped or the process dies. Called once, directly before the
+    /// output is touched.
+    ///
+    /// # Errors
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run owns it, or has owned it since it was claimed.
+    fn take(&mut self) -> Result<()>;
+}
+
+/// The claim to an output that needs none.
+#[derive(Debug)]
+struct Unclaimed;
+
+impl OutputClaim for Unclaimed {
+    fn take(&mut self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// What a writer prepared: the key to publishing it.

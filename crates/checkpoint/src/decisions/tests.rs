@@ -3,6 +3,7 @@
 use super::fencing::check_no_stranger;
 use super::ids::next_id;
 use super::lineage::lineage;
+use super::output::{CheckpointRef, OutputHistory};
 use super::recovery::choose;
 use super::references::{Names, References, Retained};
 use super::retention::beyond;
@@ -227,4 +228,52 @@ fn merges<'a>(left: &[&'a str], right: &[&'a str]) -> Vec<Vec<&'a str>> {
     };
     let with = |first, rest: Vec<Vec<&'a str>>| rest.into_iter().map(move |rest| [vec![first], rest].concat());
     with(l, merges(more_left, right)).chain(with(r, merges(left, more_right))).collect()
+}
+
+fn of(attempt: &str, checkpoint: u64) -> CheckpointRef {
+    CheckpointRef { attempt: AttemptId(attempt.into()), checkpoint: CheckpointId(checkpoint) }
+}
+
+/// The history of an output after these runs, each with what it went on from.
+fn output(runs: &[(&str, Option<CheckpointRef>)]) -> OutputHistory {
+    let taken = runs.iter().fold(None, |history, (attempt, restored)| {
+        Some(OutputHistory::taken_over(history, AttemptId((*attempt).into()), restored.as_ref()))
+    });
+    taken.expect("there are runs")
+}
+
+#[test]
+fn an_output_has_the_checkpoints_of_its_own_line_and_no_others() {
+    let line = output(&[("a", None), ("b", Some(of("a", 3))), ("c", Some(of("b", 6)))]);
+    for there in [of("a", 1), of("a", 3), of("b", 4), of("b", 6), of("c", 9)] {
+        assert!(line.has(&there), "{there:?}");
+    }
+    for gone in [of("a", 4), of("b", 7), of("d", 1)] {
+        assert!(!line.has(&gone), "{gone:?}");
+    }
+    // Back to a run before the last one, or within the newest one's own checkpoints.
+    let back = output(&[("a", None), ("b", Some(of("a", 3))), ("c", Some(of("b", 6))), ("d", Some(of("a", 2)))]);
+    assert!(back.has(&of("a", 2)) && back.has(&of("d", 3)));
+    assert!(!back.has(&of("a", 3)) && !back.has(&of("b", 4)) && !back.has(&of("c", 7)));
+    let anew = output(&[("a", None), ("b", Some(of("a", 3))), ("c", None)]);
+    assert!(!anew.has(&of("a", 1)) && anew.has(&of("c", 1)));
+}
+
+#[test]
+fn a_run_that_published_nothing_leaves_the_output_to_the_one_it_went_on_from() {
+    let line = output(&[("a", None), ("killed", Some(of("a", 5))), ("c", Some(of("a", 5)))]);
+    assert!(line.has(&of("a", 5)) && !line.has(&of("killed", 6)));
+}
+
+#[test]
+fn a_history_forgets_its_oldest_runs_and_does_not_refuse_them() {
+    let name = |number: u64| format!("run-{number}");
+    let mut history = OutputHistory::taken_over(None, AttemptId(name(0)), None);
+    for number in 1..=1_500 {
+        let restored = of(&name(number - 1), number);
+        history = OutputHistory::taken_over(Some(history), AttemptId(name(number)), Some(&restored));
+    }
+    assert_eq!(history.before.len(), 1_000);
+    assert!(history.has(&of(&name(0), 1)) && history.has(&of(&name(1_400), 1_401)));
+    assert!(!history.has(&of("another", 1_401)));
 }

@@ -6,6 +6,7 @@
 use super::{CheckpointStorage, Recovered, Verifier};
 use crate::decisions::rewind::{Rewind, Start, considered};
 use crate::decisions::{Observed, recovery};
+use crate::location::Location;
 use crate::manifest::Manifest;
 use crate::store::Incoming;
 use headpond_state::{CheckpointId, Context, Error, Remedy, Result};
@@ -51,6 +52,32 @@ impl CheckpointStorage {
         self.ownership()?.check()
     }
 
+    /// Whether a second run waits for the first one to end and is refused, or takes the job away from it.
+    pub fn has_locks(&self) -> bool {
+        self.inner.store.has_locks()
+    }
+
+    /// What a run begins with that restores the checkpoint of this number at `location`.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a path that cannot be resolved.
+    pub fn start_at(&self, location: &str, id: CheckpointId) -> Result<Start> {
+        // The next run may begin in another working directory.
+        let absolute = |location: &str| match Location::parse(location)? {
+            Location::Local(path) => {
+                let path = std::path::absolute(&path);
+                let path = path.map_err(|e| Error::io("the path cannot be resolved", location, e))?;
+                Ok(path.display().to_string())
+            }
+            remote => Ok(remote.to_string()),
+        };
+        let location = absolute(location)?;
+        match absolute(&self.locate(id))? == location {
+            true => Ok(Start::Checkpoint(id)),
+            false => Ok(Start::Elsewhere { location }),
+        }
+    }
+
     /// Notes durably that the owner begins with `start` and leaves the other checkpoints behind. To be called before any output
     /// is taken back, whenever a restart without a wish would begin elsewhere.
     ///
@@ -59,11 +86,15 @@ impl CheckpointStorage {
     pub fn note_rewind(&self, start: Start) -> Result<()> {
         let (attempt, known) = self.as_owner(|owned| (owned.attempt.clone(), owned.known.clone()))?;
         let abandoned_up_to = known.into_iter().max().unwrap_or(CheckpointId(0));
+        let (store, key) = (&self.inner.store, self.inner.layout.rewind());
+        if start == Start::Anew && abandoned_up_to.0 == 0 && store.length(&key)?.is_none() {
+            // Nothing is left behind.
+            return Ok(());
+        }
         let rewind = Rewind { attempt, start, abandoned_up_to };
         let bad = |e: serde_json::Error| Error::internal("a rewind cannot be written as JSON").because(e);
         let blake3 = Sealed::hash(&rewind).map_err(bad)?;
         let text = serde_json::to_vec(&Sealed { blake3, rewind }).map_err(bad)?;
-        let (store, key) = (&self.inner.store, self.inner.layout.rewind());
         let staged = store.stage(self.inner.layout.directory(), &mut Named { bytes: &text, key: &key })?;
         store.sync(&[&staged])?;
         store.publish(vec![(staged, key)])

@@ -11,6 +11,7 @@ mod hostile;
 mod locations_and_names;
 mod manifest_bytes;
 mod one_owner;
+mod rewinds;
 mod sinks;
 mod support;
 mod verify_and_show;

@@ -3,10 +3,11 @@
 //! Each checkpoint publishes one file of every worker that had rows. Falling back removes the files of later
 //! checkpoints, which their names tell.
 
-use super::directory::{Directory, FileName, StagedFile};
+use super::directory::{Directory, FileName};
 use super::row_writer::RowWriter;
+use super::staged_file::StagedFile;
 use crate::table::TableDescription;
-use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::sink::{Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::{AttemptId, CheckpointId};
 use serde_json::Value;
@@ -42,6 +43,10 @@ impl AppendSink {
 }
 
 impl Sink for AppendSink {
+    fn claim(&self, job: &SinkJob) -> Result<Box<dyn OutputClaim>> {
+        self.directory.claim_output(job)
+    }
+
     fn can_rewind(&self) -> bool {
         true
     }
@@ -54,8 +59,15 @@ impl Sink for AppendSink {
         self.directory.check_restored(job, &self.insert, committables)
     }
 
+    fn check_staged(&self, job: &SinkJob, _checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.directory.check_has_restored(job)?;
+        let staged_files = committables.iter().filter(|committable| committable.data.get("staged").is_some());
+        staged_files.into_iter().try_for_each(|file| self.directory.check_staged(file))
+    }
+
     fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
         self.directory.claim(job, &self.insert)?;
+        self.directory.take_over(job, checkpoint)?;
         self.directory.unstage_after(checkpoint)?;
         for name in self.directory.published()? {
             if Some(name.checkpoint) > checkpoint {
@@ -80,6 +92,7 @@ impl Sink for AppendSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.directory.check_newest(job)?;
         for committable in self.directory.prepared(committables)? {
             self.directory.publish(committable)?;
         }
@@ -91,11 +104,11 @@ impl AppendWriter {
     fn write_through(&mut self) -> Result<()> {
         if self.file.is_none() {
             let mut file = self.directory.begin(&self.attempt, self.subtask)?;
-            file.write(&self.rows.header(&self.table, self.changelog)?)?;
+            self.directory.write(&mut file, &self.rows.header(&self.table, self.changelog)?)?;
             self.file = Some(file);
         }
         if let Some(file) = &mut self.file {
-            file.write(&self.unwritten)?;
+            self.directory.write(file, &self.unwritten)?;
         }
         self.unwritten.clear();
         Ok(())

@@ -9,7 +9,7 @@ use super::current_lines::CurrentLines;
 use super::directory::{Directory, FileName};
 use super::row_writer::RowWriter;
 use crate::table::TableDescription;
-use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::sink::{Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::{AttemptId, CheckpointId, Migration, StateDescriptor};
 use serde_json::{Value, json};
@@ -46,6 +46,10 @@ impl CurrentSink {
 }
 
 impl Sink for CurrentSink {
+    fn claim(&self, job: &SinkJob) -> Result<Box<dyn OutputClaim>> {
+        self.directory.claim_output(job)
+    }
+
     fn states(&self) -> Result<Vec<StateDescriptor>> {
         Ok(vec![CurrentLines::descriptor(&self.table)?])
     }
@@ -56,6 +60,13 @@ impl Sink for CurrentSink {
 
     fn check_restored(&self, job: &SinkJob, committables: &[Committable]) -> Result<()> {
         self.directory.check_restored(job, &self.insert, committables)
+    }
+
+    fn check_staged(&self, job: &SinkJob, _checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.directory.check_has_restored(job)?;
+        let with_files = committables.iter().filter(|committable| committable.data.get("staged").is_some());
+        let newest = newest_of(with_files.collect()).newest;
+        newest.into_values().try_for_each(|file| self.directory.check_staged(file))
     }
 
     fn can_rewind(&self) -> bool {
@@ -70,6 +81,7 @@ impl Sink for CurrentSink {
     /// gone.
     fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()> {
         self.directory.claim(job, &self.insert)?;
+        self.directory.take_over(job, checkpoint)?;
         self.directory.unstage_after(checkpoint)?;
         if checkpoint.is_none() {
             self.directory.published()?.into_iter().try_for_each(|name| self.directory.remove(name))?;
@@ -93,22 +105,33 @@ impl Sink for CurrentSink {
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
-        // Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
-        let mut newest: BTreeMap<usize, &Committable> = BTreeMap::new();
-        for committable in self.directory.prepared(committables)? {
-            let older = match newest.get(&committable.subtask) {
-                Some(known) if known.checkpoint > committable.checkpoint => committable,
-                _ => match newest.insert(committable.subtask, committable) {
-                    Some(older) => older,
-                    None => continue,
-                },
-            };
-            self.directory.unstage(older)?;
-        }
+        self.directory.check_newest(job)?;
+        let OfWorkers { newest, older } = newest_of(self.directory.prepared(committables)?);
+        older.into_iter().try_for_each(|older| self.directory.unstage(older))?;
         newest.values().try_for_each(|committable| self.directory.publish(committable))?;
         self.remove_replaced(&newest)?;
         self.directory.settle(&job.attempt, Some(checkpoint))
     }
+}
+
+/// The files of each worker.
+struct OfWorkers<'a> {
+    newest: BTreeMap<usize, &'a Committable>,
+    older: Vec<&'a Committable>,
+}
+
+/// Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
+fn newest_of(committables: Vec<&Committable>) -> OfWorkers<'_> {
+    let mut files = OfWorkers { newest: BTreeMap::new(), older: Vec::new() };
+    for committable in committables {
+        let known = files.newest.get(&committable.subtask);
+        if known.is_some_and(|known| known.checkpoint > committable.checkpoint) {
+            files.older.push(committable);
+        } else {
+            files.older.extend(files.newest.insert(committable.subtask, committable));
+        }
+    }
+    files
 }
 
 impl CurrentSink {
@@ -157,12 +180,12 @@ impl SinkWriter for CurrentWriter {
         self.lines.visit(state, |_key, line| {
             unwritten.extend_from_slice(line);
             if unwritten.len() >= WRITE_BYTES {
-                file.write(&unwritten)?;
+                self.directory.write(&mut file, &unwritten)?;
                 unwritten.clear();
             }
             Ok(())
         })?;
-        file.write(&unwritten)?;
+        self.directory.write(&mut file, &unwritten)?;
         let name = FileName { subtask: self.subtask, checkpoint };
         let staged = self.directory.prepare(file, &self.attempt, name)?;
         let mut committable = self.directory.committable(Some(&staged))?;

@@ -2,6 +2,8 @@
 //!
 //! ```text
 //! <path>/_headpond.json                        which INSERT of which job writes here
+//! <path>/.staging/owner.lock                   held by the run that writes here
+//! <path>/.staging/owner.json                   the newest run, and those that published what is here
 //! <path>/.staging/committed                    the last checkpoint whose files were published
 //! <path>/.staging/<attempt>/open-<worker>      being written
 //! <path>/.staging/<attempt>/part-0-7.json      durable, prepared by worker 0 for checkpoint 7
@@ -16,6 +18,7 @@
 //! Others may write to the directory too, and a checkpoint's committables come from a file. So symbolic links below the
 //! directory are not followed, and a committable names a staged file of its own worker and checkpoint or nothing.
 
+use super::staged_file::{Content, StagedFile};
 use headpond_files::{EntryKind, RelativeName, Root, is_link};
 use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_runtime::{Error, Result};
@@ -66,17 +69,13 @@ pub(super) struct FileName {
     pub(super) checkpoint: CheckpointId,
 }
 
-/// A file being written.
-#[derive(Debug)]
-pub(super) struct StagedFile {
-    name: RelativeName,
-    path: PathBuf,
-    file: File,
-}
-
 impl Directory {
     pub(super) fn new(path: PathBuf, kind: &'static str, ending: &'static str) -> Self {
         Directory { root: Root::new(path), kind, ending }
+    }
+
+    pub(super) fn root(&self) -> &Root {
+        &self.root
     }
 
     /// Checks that files can be written here and that nobody else does.
@@ -111,11 +110,12 @@ impl Directory {
     /// Checks that this is the directory that a checkpoint's rows are in, and that the INSERT may write to it.
     ///
     /// # Errors
-    /// As [`check`](Self::check) and [`prepared`](Self::prepared).
+    /// As [`check`](Self::check), [`prepared`](Self::prepared) and [`check_has_restored`](Self::check_has_restored).
     pub(super) fn check_restored(&self, job: &SinkJob, insert: &str, committables: &[Committable]) -> Result<()> {
         if let Some(owner) = self.owner()? {
             self.check_owner(&owner, job, insert)?;
         }
+        self.check_has_restored(job)?;
         if committables.is_empty() { Ok(()) } else { self.prepared(committables).map(drop) }
     }
 
@@ -170,11 +170,12 @@ impl Directory {
     ///
     /// # Errors
     /// As [`prepared`](Self::prepared) when the directory is gone.
-    pub(super) fn committable(&self, staged: Option<&str>) -> Result<Value> {
+    pub(super) fn committable(&self, staged: Option<&(String, Content)>) -> Result<Value> {
         let owner = self.owner()?.ok_or_else(|| self.removed())?;
         let mut committable = json!({ "directory": self.location(), "claim": owner.claim });
-        if let Some(staged) = staged {
-            committable["staged"] = Value::from(staged);
+        if let Some((staged, content)) = staged {
+            committable["staged"] = Value::from(staged.as_str());
+            content.note(&mut committable);
         }
         Ok(committable)
     }
@@ -235,7 +236,7 @@ impl Directory {
 
     /// The staged file that a committable names: `<attempt>/<kind>-<worker>-<checkpoint>.<ending>` of its own worker and
     /// checkpoint.
-    fn staged(&self, committable: &Committable) -> Result<RelativeName> {
+    pub(super) fn staged(&self, committable: &Committable) -> Result<RelativeName> {
         let Committable { subtask, checkpoint, data } = committable;
         let staged = data.get("staged").and_then(Value::as_str).ok_or_else(|| {
             Error::incompatible("the checkpoint holds something else than staged files for this sink")
@@ -281,11 +282,13 @@ impl Directory {
             self.root.create_new(&name)
         };
         let file = create().map_err(|cause| failed("cannot create the file", &path, cause))?;
-        Ok(StagedFile { name, path, file })
+        Ok(StagedFile::new(name, path, file))
     }
 
-    /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish).
-    pub(super) fn prepare(&self, staged: StagedFile, attempt: &AttemptId, name: FileName) -> Result<String> {
+    /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish), with
+    /// what is in it.
+    pub(super) fn prepare(&self, staged: StagedFile, attempt: &AttemptId, name: FileName) -> Result<(String, Content)> {
+        let content = staged.content();
         let StagedFile { name: open, file, .. } = staged;
         let place = format!("{}/{}", part(&attempt.0), self.name(name));
         let prepared = staged_name(&place)?;
@@ -296,35 +299,23 @@ impl Directory {
             self.root.sync(prepared.split().0.as_ref())
         };
         seal().map_err(|cause| failed("cannot finish the file", &self.root.locate(&prepared), cause))?;
-        Ok(place)
+        Ok((place, content))
     }
 
     /// Moves a prepared file to where readers look, unless that was done before.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file is gone though its checkpoint was never
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file was cut, or is gone though its checkpoint was never
     /// committed, and as [`prepared`](Self::prepared).
     pub(super) fn publish(&self, committable: &Committable) -> Result<()> {
         let from = self.staged(committable)?;
-        let to = name_of(from.split().1)?;
+        let (to, path) = (name_of(from.split().1)?, self.root.locate(&from));
+        if let (Ok(Some((_, found))), Some(content)) = (self.root.look_at(&from), Content::of(&committable.data)) {
+            content.check_length(found, &path)?;
+        }
         match self.root.rename(&from, &to) {
             Ok(()) => Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {
-                // Published before, and perhaps taken away since by whoever reads the results.
-                if self.kind(&to)?.is_some() || self.committed()? >= Some(committable.checkpoint) {
-                    return Ok(());
-                }
-                Err(Error::corrupt("rows that were prepared for a checkpoint are gone")
-                    .with(Context::Path, self.root.locate(&from).display())
-                    .with(Context::Checkpoint, committable.checkpoint)
-                    .hint(
-                        "was the job restored to an earlier checkpoint or savepoint since, which takes back later \
-                         output? Then go on from that one. Else two runs overlapped, or files were removed: go back \
-                         to an earlier one",
-                    )
-                    .remedy(Remedy::RestoreAnother)
-                    .remedy(Remedy::StartAnew))
-            }
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => self.check_published(committable, &from),
             Err(cause) => Err(failed("cannot publish the file", &self.root.locate(&to), cause)),
         }
     }
@@ -353,7 +344,7 @@ impl Directory {
     }
 
     /// Replaces a small file, all or nothing.
-    fn replace(&self, name: &RelativeName, bytes: &[u8]) -> Result<()> {
+    pub(super) fn replace(&self, name: &RelativeName, bytes: &[u8]) -> Result<()> {
         let draft = staged_name("draft")?;
         let write = || {
             // Whatever a run left there before it died, or somebody else put there.
@@ -414,7 +405,7 @@ impl Directory {
     }
 
     /// Creates the staging directory, or an attempt's in it.
-    fn create_staging(&self, attempt: Option<&str>) -> io::Result<()> {
+    pub(super) fn create_staging(&self, attempt: Option<&str>) -> io::Result<()> {
         let staging = RelativeName::parse(STAGING).map_err(io::Error::other)?;
         let name = match attempt {
             Some(attempt) => staging.join(&RelativeName::parse_part(attempt).map_err(io::Error::other)?),
@@ -424,15 +415,15 @@ impl Directory {
     }
 
     /// The bytes of a small file; `None` if it is missing.
-    fn read(&self, name: &RelativeName) -> Result<Option<Vec<u8>>> {
+    pub(super) fn read(&self, name: &RelativeName) -> Result<Option<Vec<u8>>> {
         match self.root.open(name).and_then(|file| file.read(NOTE_BYTES_MAX)) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
             Err(cause) => Err(failed("cannot read the file", &self.root.locate(name), cause)),
         }
     }
 
-    fn kind(&self, name: &RelativeName) -> Result<Option<EntryKind>> {
+    pub(super) fn kind(&self, name: &RelativeName) -> Result<Option<EntryKind>> {
         let found = self.root.look_at(name);
         let found = found.map_err(|cause| failed("cannot look at the file", &self.root.locate(name), cause))?;
         Ok(found.map(|(kind, _)| kind))
@@ -468,14 +459,8 @@ impl Directory {
     }
 }
 
-impl StagedFile {
-    pub(super) fn write(&mut self, bytes: &[u8]) -> Result<()> {
-        self.file.write_all(bytes).map_err(|cause| failed("cannot write the file", &self.path, cause))
-    }
-}
-
 #[cold]
-fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
+pub(super) fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
     use io::ErrorKind as Io;
     let way_out = match cause.kind() {
         Io::StorageFull | Io::QuotaExceeded => Some(OUT_OF_DISK),
@@ -495,12 +480,12 @@ fn part(text: &str) -> String {
 }
 
 /// A name in the directory.
-fn name_of(text: &str) -> Result<RelativeName> {
+pub(super) fn name_of(text: &str) -> Result<RelativeName> {
     RelativeName::parse_part(text).map_err(|cause| Error::internal("a file of a sink has no plain name").because(cause))
 }
 
 /// A name in the staging directory.
-fn staged_name(text: &str) -> Result<RelativeName> {
+pub(super) fn staged_name(text: &str) -> Result<RelativeName> {
     RelativeName::parse(format!("{STAGING}/{text}"))
         .map_err(|cause| Error::internal("a staged file has no plain name").because(cause))
 }

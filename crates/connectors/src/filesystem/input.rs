@@ -5,7 +5,7 @@ use headpond_files::RegularFile;
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,10 @@ pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
 pub(crate) struct Input {
     path: PathBuf,
     stream: Stream,
+    /// The same file, to ask for its length.
+    file: File,
+    /// Its length when it was opened or before, as it is stored: less of it would be rows that are lost.
+    length: u64,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
@@ -34,8 +38,9 @@ enum Stream {
 impl Input {
     /// Opens a file at its beginning. Its name's ending says how it is compressed.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let opened = RegularFile::open(path);
-        let file = opened.map_err(|cause| Error::io("cannot open the file", path, cause))?.file;
+        let cannot_open = |cause| Error::io("cannot open the file", path, cause);
+        let RegularFile { file, length } = RegularFile::open(path).map_err(cannot_open)?;
+        let same = file.try_clone().map_err(cannot_open)?;
         let unsupported = |form: &str| {
             Error::unsupported(format!("files compressed with {form} are not supported"))
                 .with(Context::Path, path.display())
@@ -59,7 +64,41 @@ impl Input {
             _ => Stream::Plain(file),
         };
         let buffer = vec![0; READ_BYTES];
-        Ok(Input { path: path.to_owned(), stream, buffer, start: 0, end: 0, offset: 0, line: 1, at_end: false })
+        let path = path.to_owned();
+        Ok(Input { path, stream, file: same, length, buffer, start: 0, end: 0, offset: 0, line: 1, at_end: false })
+    }
+
+    /// The length that the file must have at its end, as it is stored.
+    pub(crate) fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Sees to it that the file is as long as it was before it was opened here.
+    ///
+    /// # Errors
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it is shorter.
+    pub(crate) fn require_length(&mut self, length: u64) -> Result<()> {
+        self.length = self.length.max(length);
+        self.check_length()
+    }
+
+    /// Checks that the file has not become shorter.
+    fn check_length(&self) -> Result<()> {
+        let cannot_read = |cause| Error::io("cannot read the file", &self.path, cause);
+        let mut found = regular_length(&self.file.metadata().map_err(cannot_read)?);
+        // Another file may have taken its place.
+        if let Ok(in_place) = fs::metadata(&self.path) {
+            found = found.min(regular_length(&in_place));
+        }
+        if found >= self.length {
+            return Ok(());
+        }
+        let was = self.length;
+        Err(Error::corrupt(format!("the file has become shorter: {found} bytes of {was} are left"))
+            .with(Context::Path, self.path.display())
+            .with(Context::Line, self.line)
+            .hint("bring it back as it was and run the job again")
+            .remedy(Remedy::StartAnew))
     }
 
     /// What was read and not consumed.
@@ -100,7 +139,7 @@ impl Input {
     /// Makes the window longer, unless the file has no more.
     ///
     /// # Errors
-    /// As the file's.
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it has less than it had, else as the file's.
     pub(crate) fn more(&mut self) -> Result<()> {
         if self.at_end {
             return Ok(());
@@ -114,6 +153,7 @@ impl Input {
         while self.end < self.buffer.len() {
             match self.stream.read(&mut self.buffer[self.end..]) {
                 Ok(0) => {
+                    self.check_length()?;
                     self.at_end = true;
                     break;
                 }
@@ -157,7 +197,7 @@ impl Input {
     /// Moves on to a later place, of which the line is known.
     ///
     /// # Errors
-    /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when the file ends before it.
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file ends before it.
     pub(crate) fn skip_to(&mut self, offset: u64, line: u64) -> Result<()> {
         let mut ahead = offset.saturating_sub(self.offset);
         let in_window = ahead.min(self.window().len() as u64);
@@ -174,7 +214,7 @@ impl Input {
     /// Leaves out bytes that are not in the window, which is empty.
     fn skip_unread(&mut self, ahead: u64, offset: u64) -> Result<()> {
         let shorter = |path: &Path| {
-            Error::incompatible("the file is shorter than it was when the checkpoint was taken")
+            Error::corrupt("the file is shorter than it was when the checkpoint was taken")
                 .with(Context::Path, path.display())
                 .hint(format!("bring back the file of which {offset} bytes (decompressed) were read"))
                 .remedy(Remedy::StartAnew)
@@ -210,6 +250,11 @@ impl Input {
             Error::io("cannot read the file", &self.path, cause)
         }
     }
+}
+
+/// A file's length; 0 for what has none, such as a pipe.
+fn regular_length(metadata: &Metadata) -> u64 {
+    if metadata.is_file() { metadata.len() } else { 0 }
 }
 
 impl Read for Stream {

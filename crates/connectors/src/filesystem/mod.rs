@@ -15,10 +15,14 @@ mod directory;
 pub(crate) mod files;
 pub(crate) mod input;
 mod line_migration;
+mod output_claim;
+mod output_lock;
+mod output_owner;
 pub(crate) mod reader;
 mod row_writer;
 mod sink;
 mod source;
+mod staged_file;
 
 pub(crate) use current::no_state;
 pub(crate) use current_lines::CurrentLines;

@@ -45,6 +45,9 @@ pub(super) struct Position {
     pub(super) line: u64,
     /// The rows before it.
     pub(super) rows: u64,
+    /// The bytes that the file had as it is stored; checkpoints of earlier releases do not say.
+    #[serde(default)]
+    pub(super) length: u64,
 }
 
 /// Reads one file.
@@ -80,7 +83,9 @@ impl FileReader {
         let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
-        let position = Position { offset: self.input.offset(), line: self.input.line(), rows: self.rows };
+        let input = &self.input;
+        let (offset, line, length) = (input.offset(), input.line(), input.length());
+        let position = Position { offset, line, rows: self.rows, length };
         let position =
             serde_json::to_value(position).map_err(|cause| Error::internal("a position is not JSON").because(cause))?;
         Ok(ReadBatch { rows, position, skipped })

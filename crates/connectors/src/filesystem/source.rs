@@ -15,8 +15,10 @@ use headpond_runtime::source::{ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// The source of a table of files.
 #[derive(Debug)]
@@ -29,6 +31,8 @@ struct FileSource {
     zone: Zone,
     rows_per_second: Option<u64>,
     rows_max: Option<u64>,
+    /// The length that each file had when the job began, in bytes: those that are read later must not be shorter.
+    listed: Mutex<BTreeMap<String, u64>>,
 }
 
 #[derive(Debug)]
@@ -53,6 +57,7 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
         zone: Zone::parse(&table.local_time_zone)?,
         rows_per_second: options.int(&declared::SCAN_ROWS_PER_SECOND)?.map(i64::unsigned_abs),
         rows_max: options.int(&declared::SCAN_MAX_ROWS_PER_FILE)?.map(i64::unsigned_abs),
+        listed: Mutex::default(),
     };
     // An unreadable type is an error of the table, not of its first row.
     source.schema.fields().iter().try_for_each(|field| crate::column::Column::new(field.clone()).map(drop))?;
@@ -81,7 +86,10 @@ impl Source for FileSource {
     }
 
     fn splits(&self) -> Result<Vec<SourceSplit>> {
-        Ok(self.files.list()?.into_iter().map(|file| SourceSplit { id: file.id }).collect())
+        let files = self.files.list()?;
+        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        *listed = files.iter().map(|file| (file.id.clone(), regular_length(&file.path))).collect();
+        Ok(files.into_iter().map(|file| SourceSplit { id: file.id }).collect())
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
@@ -94,6 +102,8 @@ impl Source for FileSource {
                 .remedy(Remedy::StartAnew));
         }
         let mut input = Input::open(&path)?;
+        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(&split.id).copied();
+        input.require_length(listed.max(at.map(|at| at.length)).unwrap_or(0))?;
         let rows_reader = self.begin(&path, &mut input)?;
         let mut rows = 0;
         if let Some(at) = at {
@@ -110,4 +120,9 @@ impl Source for FileSource {
         let reader = FileReader::new(self.schema(), input, rows_reader, rows)?;
         Ok(Box::new(reader.paced(pace).at_most(self.rows_max)))
     }
+}
+
+/// A file's length; 0 for what has none.
+fn regular_length(path: &Path) -> u64 {
+    fs::metadata(path).ok().filter(fs::Metadata::is_file).map_or(0, |metadata| metadata.len())
 }

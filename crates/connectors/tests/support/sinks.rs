@@ -19,7 +19,7 @@ pub fn input(changelog: bool) -> SinkInput {
 }
 
 pub fn job(attempt: &str) -> SinkJob {
-    SinkJob { job: "test".to_owned(), attempt: AttemptId(attempt.to_owned()) }
+    SinkJob::new("test", AttemptId(attempt.to_owned()))
 }
 
 /// Changes of a table `k STRING, n BIGINT`: `+I a 1`.
@@ -85,6 +85,13 @@ impl Run {
         if let Some((checkpoint, committables)) = restored {
             run.commit(checkpoint, committables)?;
         }
+        Ok(run)
+    }
+
+    /// Goes on with a run that has taken the output over.
+    pub fn resume(job: &SinkJob, table: &TableDescription, sink: &Arc<dyn Sink>, parallelism: usize) -> Result<Run> {
+        let mut run = Run { job: job.clone(), sink: Arc::clone(sink), table: table.clone(), writers: Vec::new() };
+        run.open(parallelism)?;
         Ok(run)
     }
 

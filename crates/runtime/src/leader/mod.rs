@@ -5,4 +5,5 @@
 pub(crate) mod commit;
 pub(crate) mod coordinator;
 pub(crate) mod job_control;
+pub(crate) mod outputs;
 pub mod restore;

@@ -15,10 +15,11 @@ pub use verdict::{Assessment, Part, PartKind, Verdict};
 use crate::graph::{JobGraph, NodeKind};
 use crate::options::{JobOptions, Restore};
 use crate::process::dataflow::Splits;
-use crate::sink::{Committable, SinkJob};
+use crate::sink::{CheckpointRef, Committable, SinkJob};
 use crate::source::SourceSplit;
+use headpond_checkpoint::decisions::rewind::Start;
 use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
-use headpond_checkpoint::{Recovered, open_checkpoint};
+use headpond_checkpoint::{Recovered, Resume, open_checkpoint};
 use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -30,6 +31,8 @@ pub struct Restoration {
     pub manifest: Manifest,
     /// Newer checkpoints that are damaged, newest first, with what is wrong with them.
     pub skipped: Vec<(CheckpointId, String)>,
+    /// Where it is.
+    pub location: String,
     /// Where its files are.
     pub source: Arc<dyn CheckpointSource>,
 }
@@ -41,28 +44,79 @@ impl Restoration {
     }
 }
 
-/// Finds the checkpoint to start from.
-pub(crate) fn find(options: &JobOptions) -> Result<Option<Restoration>> {
-    match (&options.restore, &options.checkpointing) {
-        (Restore::None, _) | (Restore::Latest, None) => Ok(None),
-        (Restore::Latest, Some(checkpointing)) => {
-            let recovered = checkpointing.storage.latest_verified().map_err(|error| match error.way_out() {
-                Some(_) => error,
-                None => error.hint("`headpond checkpoint verify` says what is damaged; `--restore none` starts anew"),
-            })?;
-            Ok(recovered.map(|recovered| Restoration {
-                manifest: recovered.manifest,
-                skipped: recovered.skipped,
-                source: checkpointing.storage.source(),
-            }))
-        }
-        (Restore::From(path), _) => Ok(Some(open(options, path)?)),
+impl Restoration {
+    /// The checkpoint, as outputs know it.
+    pub(crate) fn checkpoint(&self) -> CheckpointRef {
+        checkpoint_of(&self.manifest)
     }
+}
+
+/// Finds the checkpoint to start from: one that is sound, and whose output can still be published.
+pub(crate) fn find(graph: &JobGraph, options: &JobOptions, job: &SinkJob) -> Result<Option<Restoration>> {
+    let checkpointing = match (&options.restore, &options.checkpointing) {
+        (Restore::None, _) | (Restore::Latest, None) => return Ok(None),
+        (Restore::Latest, Some(checkpointing)) => checkpointing,
+        (Restore::From(path), _) => {
+            let restored = open(options, path)?;
+            staged(graph, job, &restored.manifest)?;
+            return Ok(Some(restored));
+        }
+    };
+    let resume = checkpointing.storage.resume(|manifest| staged(graph, job, manifest));
+    let resume = resume.map_err(|error| match error.way_out() {
+        Some(_) => error,
+        None => error.hint("`headpond checkpoint verify` says what is damaged; `--restore none` starts anew"),
+    })?;
+    match resume {
+        Resume::Anew => Ok(None),
+        Resume::From(Recovered { manifest, skipped }) => {
+            let location = checkpointing.storage.locate(manifest.checkpoint);
+            Ok(Some(Restoration { manifest, skipped, location, source: checkpointing.storage.source() }))
+        }
+        Resume::Elsewhere { location, skipped } => {
+            let mut restored = open(options, &location)?;
+            staged(graph, job, &restored.manifest)?;
+            restored.skipped.splice(0..0, skipped);
+            Ok(Some(restored))
+        }
+    }
+}
+
+/// Checks what sinks staged for a checkpoint and may not have published.
+fn staged(graph: &JobGraph, job: &SinkJob, manifest: &Manifest) -> Result<()> {
+    let job = job.restored_from(checkpoint_of(manifest));
+    for (_, node) in graph.nodes() {
+        if let (NodeKind::Sink { sink, .. }, Some(state)) = (&node.kind, manifest.sink(&node.id)) {
+            sink.check_staged(&job, manifest.checkpoint, &committables_of(state)?)
+                .map_err(|error| error.with(Context::Operator, &node.id))?;
+        }
+    }
+    Ok(())
+}
+
+fn checkpoint_of(manifest: &Manifest) -> CheckpointRef {
+    CheckpointRef { attempt: manifest.attempt.clone(), checkpoint: manifest.checkpoint }
 }
 
 fn open(options: &JobOptions, path: &str) -> Result<Restoration> {
     let (storage, Recovered { manifest, skipped }) = open_checkpoint(options.stores.as_ref(), path)?;
-    Ok(Restoration { manifest, skipped, source: storage.source() })
+    let location = storage.locate(manifest.checkpoint);
+    Ok(Restoration { manifest, skipped, location, source: storage.source() })
+}
+
+/// Makes sure, directly before the sinks' output is touched, that the run still owns the job, and notes which checkpoints it
+/// leaves behind: a run after it would else go on from one whose output has been taken back.
+pub(crate) fn leave_behind(options: &JobOptions, restored: Option<&Restoration>) -> Result<()> {
+    let Some(checkpointing) = &options.checkpointing else { return Ok(()) };
+    let storage = &checkpointing.storage;
+    storage.check_ownership()?;
+    let start = match (&options.restore, restored) {
+        (Restore::Latest, None) => return Ok(()),
+        (Restore::Latest, Some(restored)) if restored.skipped.is_empty() => return Ok(()),
+        (_, Some(restored)) => storage.start_at(&restored.location, restored.manifest.checkpoint)?,
+        (_, None) => Start::Anew,
+    };
+    storage.note_rewind(start)
 }
 
 /// What becomes of the checkpoint at a path, and of the job, when the job is restored from it. Nothing is changed.
@@ -72,7 +126,7 @@ fn open(options: &JobOptions, path: &str) -> Result<Restoration> {
 /// for a damaged one, and as the operators' and the sources'. That the job does not match it is no error, but part of the answer.
 pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Assessment> {
     let restored = open(options, path)?;
-    let job = SinkJob { job: options.name.clone(), attempt: AttemptId("check".to_owned()) };
+    let job = SinkJob::new(&options.name, AttemptId("check".to_owned())).restored_from(restored.checkpoint());
     let mut assessment = assess(graph, options, &job, &restored)?;
     assess::positions(graph, &restored, &mut assessment);
     Ok(assessment)
