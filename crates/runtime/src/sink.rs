@@ -127,9 +127,9 @@ pub trait OutputClaim: Debug + Send + Sync {
     fn take(&mut self) -> Result<()>;
 }
 
-/// The claim to an output that needs none.
+/// The claim to an output that any number of runs may write to.
 #[derive(Debug)]
-struct Unclaimed;
+pub struct Unclaimed;
 
 impl OutputClaim for Unclaimed {
     fn take(&mut self) -> Result<()> {

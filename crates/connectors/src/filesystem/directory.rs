@@ -26,7 +26,6 @@ use headpond_state::{AttemptId, CheckpointId, Context, Remedy};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 

@@ -126,9 +126,10 @@ pub const FILESYSTEM: OptionGroup = OptionGroup {
           (a changing result has an extra first field, `op`: `+I`, `-U`, `+U` or `-D`); for one with a primary \
           key `current-<worker>-<checkpoint>` files, which together are the current rows: a newer one replaces \
           its predecessor. Names that begin with `.` or `_` are Headpond's bookkeeping. One `INSERT` of one \
-          job writes to a directory. A job that goes on from a checkpoint reads each file on from where it was: \
-          a file may have grown and new ones may have come; one that has become shorter or is gone is refused, \
-          and one that was replaced by another at least as long is not noticed.",
+          job writes to a directory, and one run of it at a time. A job that goes on from a checkpoint reads \
+          each file on from where it was: a file may have grown and new ones may have come; one that has \
+          become shorter, also while the job reads it, or is gone is refused, and one that was replaced by \
+          another at least as long is not noticed.",
     options: &[PATH, FORMAT, SCAN_ROWS_PER_SECOND, SCAN_MAX_ROWS_PER_FILE],
 };
 

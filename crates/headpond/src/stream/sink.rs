@@ -3,7 +3,7 @@
 use super::data_stream::ReadRecords;
 use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::key::Keys;
-use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
+use headpond_runtime::sink::{Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter, Unclaimed};
 use headpond_state::{CheckpointId, Result};
 use serde_json::Value;
 use std::any::type_name;
@@ -13,6 +13,23 @@ use std::sync::Arc;
 /// A sink for records: [`Sink`] without columns. Its writers stage what they get; a
 /// [`commit`](Self::commit) publishes it once a checkpoint that holds its committables is durable.
 pub trait RecordSink<T>: Send + Sync + 'static {
+    /// Looks who owns the output, and changes nothing, as [`Sink::claim`]. The default is for sinks whose output any number of
+    /// runs may write to.
+    ///
+    /// # Errors
+    /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run writes to it, naming that run.
+    fn claim(&self, _job: &SinkJob) -> Result<Box<dyn OutputClaim>> {
+        Ok(Box::new(Unclaimed))
+    }
+
+    /// Checks what was staged for a checkpoint and may not be published yet, as [`Sink::check_staged`]. Changes nothing.
+    ///
+    /// # Errors
+    /// As there.
+    fn check_staged(&self, _job: &SinkJob, _checkpoint: CheckpointId, _committables: &[Committable]) -> Result<()> {
+        Ok(())
+    }
+
     /// Whether [`rewind`](Self::rewind) takes back what was published.
     fn can_rewind(&self) -> bool;
 
@@ -77,6 +94,14 @@ impl<S, T> fmt::Debug for SinkAdapter<S, T> {
 }
 
 impl<S: RecordSink<T>, T: 'static> Sink for SinkAdapter<S, T> {
+    fn claim(&self, job: &SinkJob) -> Result<Box<dyn OutputClaim>> {
+        self.sink.claim(job)
+    }
+
+    fn check_staged(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        self.sink.check_staged(job, checkpoint, committables)
+    }
+
     fn can_rewind(&self) -> bool {
         self.sink.can_rewind()
     }
