@@ -1,9 +1,10 @@
 //! Nobody has to read stderr: a job goes on and ends as it would.
 
 use crate::support::{LAST_CHECKPOINT, Place, TOTALS, ran, slow_job, totals};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::fs::File;
-use std::io::Read;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::io::{PipeReader, Read, Write, pipe};
+use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use std::time::Duration;
 const WAYS: [&str; 4] = ["full", "closed", "shut", "stuck"];
 
 /// Starts the binary with a stderr that takes nothing; what is returned beside it is held until the end.
-fn start(place: &Place, arguments: &str, way: &str) -> (Child, Option<ChildStderr>) {
+fn start(place: &Place, arguments: &str, way: &str) -> (Child, Option<PipeReader>) {
     let mut command = place.command(arguments);
     command.stdout(Stdio::piped());
     match way {
@@ -24,14 +25,28 @@ fn start(place: &Place, arguments: &str, way: &str) -> (Child, Option<ChildStder
             shell.args(command.get_args()).stdin(Stdio::null()).stdout(Stdio::piped());
             return (shell.spawn().expect("there is a shell"), None);
         }
+        "stuck" => {
+            let (reader, writer) = full_pipe();
+            let child = command.stderr(writer).spawn().expect("the binary can be started");
+            return (child, Some(reader));
+        }
         _ => {
             command.stderr(Stdio::piped());
         }
     }
     let mut child = command.spawn().expect("the binary can be started");
-    // A pipe that is held and not read is full soon.
-    let stderr = child.stderr.take();
-    (child, stderr.filter(|_| way == "stuck"))
+    drop(child.stderr.take());
+    (child, None)
+}
+
+/// A pipe that takes nothing until it is read.
+fn full_pipe() -> (PipeReader, Stdio) {
+    const NOW: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let (reader, mut writer) = pipe().expect("there are pipes");
+    while poll(&mut [PollFd::new(&writer, PollFlags::OUT)], Some(&NOW)).expect("a pipe can be asked") > 0 {
+        writer.write_all(&[b'x'; 4096]).expect("the pipe takes a page");
+    }
+    (reader, writer.into())
 }
 
 #[test]
@@ -81,11 +96,9 @@ fn what_a_reader_missed_is_counted() {
     place.write("slow.sql", &slow_job("INT"));
     let (child, held) = start(&place, "-vvv run slow.sql --progress json", "stuck");
     let mut stderr = held.expect("the pipe");
-    // More than a pipe holds.
-    while std::fs::read_dir(place.path("checkpoints/slow")).map_or(0, Iterator::count) == 0 {
+    while !place.path("counts/.staging/committed").exists() {
         thread::sleep(Duration::from_millis(20));
     }
-    thread::sleep(Duration::from_secs(3));
     let reader = thread::spawn(move || {
         let mut text = Vec::new();
         stderr.read_to_end(&mut text).expect("the pipe can be read");
