@@ -15,8 +15,7 @@
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
 //! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, `nexmark`, [`print`](mod@print),
-//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits` and
-//! `pace`.
+//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits`.
 
 pub mod blackhole;
 mod column;
@@ -27,7 +26,6 @@ mod filesystem;
 mod json;
 mod nexmark;
 pub mod options;
-mod pace;
 pub mod print;
 mod row_splits;
 mod sink_input;

@@ -14,10 +14,21 @@ pub(crate) struct Control {
     pub(crate) now_ms: i64,
     /// Whether sources read in this tick.
     pub(crate) read: bool,
+    /// Splits that were found since the last control message. Sources begin with them in this tick.
+    pub(crate) splits: Vec<NewSplit>,
     /// Checkpoints that have become durable since the last control message.
     pub(crate) completed: Vec<u64>,
     /// Checkpoints that have come to nothing since.
     pub(crate) aborted: Vec<u64>,
+}
+
+/// A split that was found while the job runs, and who is to read it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct NewSplit {
+    /// The source's node.
+    pub(crate) node: usize,
+    pub(crate) worker: usize,
+    pub(crate) id: String,
 }
 
 /// A checkpoint's cut.

@@ -124,6 +124,12 @@ impl Job {
         self.plan.restored.as_ref().is_some_and(|restored| restored.manifest.finished)
     }
 
+    /// What the input of a finished job has that it had not when the job ended: splits that are new or have more rows.
+    pub fn new_input(&self) -> Vec<String> {
+        let finished = self.plan.restored.as_ref().filter(|restored| restored.manifest.finished);
+        finished.map(|restored| restore::new_input(&self.plan.graph, &restored.manifest)).unwrap_or_default()
+    }
+
     /// Runs the job to its end, on threads of its own; blocks until then. `control` stops it from elsewhere, `metrics` can be looked
     /// at meanwhile.
     ///

@@ -1,8 +1,11 @@
 //! Sources: where rows come from, split by split, each from a position on.
 //!
-//! A source is cut into *splits* (a file, a partition), each read in order by one reader thread. A reader gives batches and,
-//! with each, the *position* just behind it: any JSON value from which the split can be opened again to give exactly the
-//! rows that follow. Positions at a checkpoint's cut are kept in its manifest.
+//! A source is cut into *splits* (a file, a partition), each read in order by one reader thread. A reader gives
+//! batches and, with each, the *position* just behind it: any JSON value from which the split can be opened again to
+//! give exactly the rows that follow. Positions at a checkpoint's cut are kept in its manifest.
+//!
+//! A thread reads several splits in turn, a batch of each, always the one that is furthest behind in event time. Each
+//! split has its own watermark, and whether a row is late follows from that alone.
 
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
@@ -15,8 +18,10 @@ use std::time::Duration;
 /// A source of rows. A third party's source implements this and [`SplitReader`].
 ///
 /// # Contract
-/// - [`splits`](Self::splits) is called once per run, on worker 0's thread; ids are unique and stable across runs.
-/// - Opening a split at a position gives exactly the rows behind it, in the same order, every time.
+/// - [`splits`](Self::splits) is called at the start of a run and, if the source is [watched](Self::monitor_interval),
+///   again and again on a thread of its own; ids are unique and stable across runs.
+/// - Opening a split at a position gives exactly the rows behind it, in the same order, every time. A split that ends
+///   may be opened, left and opened again any number of times: a look at its first row says when its turn is.
 pub trait Source: Debug + Send + Sync {
     /// The columns of every batch.
     fn schema(&self) -> SchemaRef;
@@ -24,17 +29,35 @@ pub trait Source: Debug + Send + Sync {
     /// Whether the source ends.
     fn is_bounded(&self) -> bool;
 
-    /// The splits as of now, in the order in which a single reader should take them.
+    /// Whether each split ends, such as a file, although new ones may come.
+    fn splits_end(&self) -> bool {
+        self.is_bounded()
+    }
+
+    /// How often new splits are looked for while the job runs; `None`: those at the start are all. A source that is
+    /// watched never ends, so it is not [bounded](Self::is_bounded), and [`splits`](Self::splits) may find none.
+    fn monitor_interval(&self) -> Option<Duration> {
+        None
+    }
+
+    /// The most rows to read in a second, by all readers together; `None`: as many as they can.
+    fn rows_per_second(&self) -> Option<u64> {
+        None
+    }
+
+    /// The splits as of now, in the order in which a single reader should take them if their rows have no event time.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is nothing to read: it names the path and the way out.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is nothing to read: it names the path and the way
+    /// out.
     fn splits(&self) -> Result<Vec<SourceSplit>>;
 
     /// Opens a split at its beginning or behind a position given earlier.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a split that is gone, [`Incompatible`](headpond_state::ErrorKind::Incompatible)
-    /// for one that is no longer what the position was taken in (a shorter file).
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a split that is gone,
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for one that is no longer what the position was taken
+    /// in (a shorter file).
     fn open(
         &self,
         split: &SourceSplit,
@@ -48,7 +71,7 @@ pub trait Source: Debug + Send + Sync {
 pub struct ReaderContext {
     /// The reader's index.
     pub subtask: usize,
-    /// The number of readers that have a split to read: a rate limit of the source is divided by it.
+    /// The number of readers that have a split to read.
     pub readers: usize,
 }
 
@@ -61,8 +84,9 @@ pub struct SourceSplit {
 
 /// Reads one split on a thread of its own.
 pub trait SplitReader: Debug + Send {
-    /// The next rows, at most `max_rows` of them; `None` at the end. Returns within about 100 ms, with an empty batch when there
-    /// is nothing to read yet (a paced or unbounded source), so that a stopping job need not wait.
+    /// The next rows, at most `max_rows` of them; `None` at the end. Returns within about 100 ms, with an empty batch
+    /// when there is nothing to read yet (an unbounded source), so that a stopping job and the reader's other splits
+    /// need not wait.
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a row that does not parse, with path, line, column and text.
@@ -80,24 +104,26 @@ pub struct ReadBatch {
     pub skipped: u64,
 }
 
-/// Computes the watermark a source's rows imply: one per worker.
+/// Computes the watermark that a split's rows imply: one for each split.
 pub trait WatermarkStrategy: Debug + Send {
-    /// For each row the watermark (milliseconds since the epoch) that holds once it was seen; NULL where the row says nothing.
+    /// For each row the watermark (milliseconds since the epoch) that holds once it was seen; NULL where the row says
+    /// nothing.
     fn watermarks(&mut self, rows: &RecordBatch) -> Result<Int64Array>;
 
-    /// How long the source may have nothing to read on a worker before event time goes on without it, until it has rows
-    /// again. `None`: as the [job](crate::options::JobOptions::source_idle_timeout) says.
+    /// How long a split may have nothing to read before event time goes on without it, until it has rows again.
+    /// `None`: as the [job](crate::options::JobOptions::source_idle_timeout) says.
     fn idle_timeout(&self) -> Option<Duration> {
         None
     }
 }
 
-/// Makes a [`WatermarkStrategy`] for a worker.
+/// Makes a [`WatermarkStrategy`] for a split.
 pub type WatermarkFactory = Arc<dyn Fn() -> Result<Box<dyn WatermarkStrategy>> + Send + Sync>;
 
-/// The hidden last column of a source's rows when [`SourceNode::row_watermark`](crate::graph::SourceNode::row_watermark) is
-/// set: `Int64`, the watermark of the row's split just before the row, in milliseconds (`i64::MIN` for none yet). A
-/// row is late for a window whose last millisecond it is not beyond; judged by the row's place in its split, lateness
-/// does not depend on timing. Event time before the tick is never beyond it, unless the source was idle: the later of the
-/// two counts then.
+/// The hidden last column of a source's rows when
+/// [`SourceNode::row_watermark`](crate::graph::SourceNode::row_watermark) is set: `Int64`, the watermark of the row's
+/// split just before the row, in milliseconds (`i64::MIN` for none yet). A row is late for a window whose last
+/// millisecond is not beyond it; judged by the row's place in its split, lateness depends neither on timing nor on
+/// other splits. Event time before the tick is never beyond it, unless the split was idle or found late: the later of
+/// the two counts then.
 pub const ROW_WATERMARK_COLUMN: &str = "$row_watermark";

@@ -59,13 +59,11 @@ pub fn manifest(id: CheckpointId, attempt: &AttemptId, files: Vec<StateFile>) ->
     manifest.sources.push(SourceState {
         operator: OperatorId::new("totals/source/0"),
         splits: vec![SplitState {
-            id: "flights.csv".into(),
             position: serde_json::json!({ "byte": u64::MAX }),
             max_event_time_ms: Some(1_388_534_400_000),
-            watermark_ms: None,
             rows: 1000,
             skipped: 1,
-            finished: false,
+            ..SplitState::unread("flights.csv")
         }],
     });
     manifest.operators.push(OperatorState {

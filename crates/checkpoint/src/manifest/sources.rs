@@ -23,10 +23,33 @@ pub struct SplitState {
     pub max_event_time_ms: Option<i64>,
     /// The split's watermark, in milliseconds since 1970.
     pub watermark_ms: Option<i64>,
+    /// What the first row says of a split of which nothing was read yet: no row has a watermark of this time or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before_ms: Option<i64>,
+    /// Whether the split had had nothing to read for so long that event time went on without it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub idle: bool,
     /// Rows read, those skipped not counted.
     pub rows: u64,
     /// Malformed rows skipped.
     pub skipped: u64,
     /// Whether the split has been read to its end.
     pub finished: bool,
+}
+
+impl SplitState {
+    /// A split of which nothing was read.
+    pub fn unread(id: impl Into<String>) -> Self {
+        SplitState {
+            id: id.into(),
+            position: serde_json::Value::Null,
+            max_event_time_ms: None,
+            watermark_ms: None,
+            not_before_ms: None,
+            idle: false,
+            rows: 0,
+            skipped: 0,
+            finished: false,
+        }
+    }
 }

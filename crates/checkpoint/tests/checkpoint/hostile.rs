@@ -24,15 +24,7 @@ fn pipe(path: &Path) {
 }
 
 fn split(id: &str, rows: u64) -> SplitState {
-    SplitState {
-        id: id.into(),
-        position: serde_json::Value::Null,
-        max_event_time_ms: None,
-        watermark_ms: None,
-        rows,
-        skipped: 0,
-        finished: false,
-    }
+    SplitState { rows, ..SplitState::unread(id) }
 }
 
 #[test]

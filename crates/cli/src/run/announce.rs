@@ -72,6 +72,21 @@ pub(super) fn restoration(
     style.say("resumed", &text, figures);
 }
 
+/// That a finished job's input has grown, and how to go on.
+pub(super) fn new_input(splits: &[String]) {
+    let Some(first) = splits.first() else { return };
+    let others = match splits.len() {
+        1 => String::new(),
+        count => format!(" and {} more", Count(count as u64 - 1)),
+    };
+    report::warning(format_args!(
+        "the input has grown since the job finished: {first}{others}. At the end of its input a job gives all that is open, so it \
+         cannot go on behind it: read everything anew with --restore none, or go on from a checkpoint before the end with \
+         --restore PATH (`headpond checkpoint list` has those that are kept). A table of files with 'source.monitor-interval' \
+         takes in new files while the job runs, and does not end"
+    ));
+}
+
 /// That the number of key groups is the checkpoint's, where someone has set another.
 pub(super) fn key_groups(restored: &Restoration, config: &Config) {
     let (option, fixed) = (&options::MAX_PARALLELISM, restored.manifest.max_parallelism.get());

@@ -57,6 +57,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         announce::restoration(style, restored, checkpoints.as_ref(), &restore, job.is_finished());
     }
     if job.is_finished() {
+        announce::new_input(&job.new_input());
         return Ok(());
     }
     job.restoration().into_iter().for_each(|restored| announce::key_groups(restored, &config));

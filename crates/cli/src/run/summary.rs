@@ -5,6 +5,7 @@ use crate::format::{Bytes, Count, Span, per_second};
 use crate::process;
 use crate::progress::Style;
 use headpond_runtime::Ending;
+use headpond_runtime::operator::Counters;
 use headpond_state_rocksdb::CompactionTotals;
 use serde_json::{Value, json};
 use std::fmt;
@@ -12,6 +13,9 @@ use std::time::Duration;
 
 /// The width of the names of figures.
 const NAME_WIDTH: usize = 12;
+
+/// From which share of late rows on their owner is told what to do: one of so many.
+const MANY_LATE: u64 = 100;
 
 /// How a job ended, what it did and what that took.
 #[derive(Debug)]
@@ -108,6 +112,12 @@ impl fmt::Display for Summary {
         line("rows written", &Count(figures.rows_written))?;
         for (name, count) in &figures.counters {
             line(name, &Count(*count))?;
+            if name == Counters::LATE_ROWS && count.saturating_mul(MANY_LATE) >= figures.rows_before + figures.rows_read
+            {
+                line("", &"rows are missing from the result: they came when their windows were over")?;
+                line("", &"a longer delay in `WATERMARK FOR … AS … - INTERVAL …` takes them in;")?;
+                line("", &"'table.exec.late-rows.table' names a table that gets them")?;
+            }
         }
         line("time", &self.time())?;
         line("state", &State(&figures.state))?;

@@ -9,6 +9,7 @@ mod resumption;
 mod running;
 mod s3;
 mod savepoints;
+mod several_files;
 mod shell;
 mod state_tables;
 mod stderr;

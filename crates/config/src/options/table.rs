@@ -25,7 +25,7 @@ options! {
     SOURCE_IDLE_TIMEOUT: Duration = ConfigOption::new(
         "table.exec.source.idle-timeout",
         "0 ms",
-        "How long a source that has nothing to read on a worker holds back event time; 0 is for ever. Event time then \
+        "How long a split of a source (a file, a partition) that has nothing to read holds back event time; 0 is for ever. Event time then \
          goes on without it, until it has rows again.",
     );
     /// Whether changes are gathered before they are emitted.

@@ -3,7 +3,6 @@
 use super::generator::Generator;
 use crate::column::Column;
 use crate::options::{Options, declared};
-use crate::pace::Pace;
 use crate::row_splits::{RowSplits, Rows};
 use crate::table::TableDescription;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -37,7 +36,6 @@ struct DatagenReader {
     generators: Vec<Generator>,
     columns: Vec<Column>,
     rows: Rows,
-    pace: Pace,
     seed: i64,
 }
 
@@ -77,11 +75,15 @@ impl Source for DatagenSource {
         self.rows.rows.is_some()
     }
 
+    fn rows_per_second(&self) -> Option<u64> {
+        Some(self.rows_per_second)
+    }
+
     fn splits(&self) -> Result<Vec<SourceSplit>> {
         Ok(self.rows.splits())
     }
 
-    fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
+    fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {
         let rows = self.rows.open(split, at, declared::NUMBER_OF_ROWS.key)?;
         // Earlier releases did not note it.
         let seed_before = at.and_then(|at| at.get("seed")?.as_i64()).unwrap_or(self.seed);
@@ -99,7 +101,6 @@ impl Source for DatagenSource {
             generators: self.generators.clone(),
             columns,
             rows,
-            pace: Pace::new(self.rows_per_second, reader.readers),
             seed: self.seed,
         }))
     }
@@ -111,7 +112,7 @@ impl SplitReader for DatagenReader {
         if left == 0 {
             return Ok(None);
         }
-        let count = self.pace.allow(max_rows.min(BATCH_ROWS).min(left));
+        let count = max_rows.min(BATCH_ROWS).min(left);
         for row in self.rows.take(count) {
             for (generator, column) in self.generators.iter().zip(&mut self.columns) {
                 generator
@@ -119,7 +120,6 @@ impl SplitReader for DatagenReader {
                     .map_err(|problem| Error::internal(problem.0).with(Context::Column, column.name()))?;
             }
         }
-        self.pace.given(count);
         let mut position = self.rows.position();
         position["seed"] = self.seed.into();
         let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<_>>()?;

@@ -76,11 +76,11 @@ impl Files {
         self.path.components().take_while(plain).collect()
     }
 
-    /// All files, in the order of their ids.
+    /// All files, in the order of their ids; `may_be_none`: there need not be one yet.
     ///
     /// # Errors
     /// [`Invalid`](headpond_runtime::ErrorKind::Invalid) when there is none.
-    pub(crate) fn list(&self) -> Result<Vec<InputFile>> {
+    pub(crate) fn list(&self, may_be_none: bool) -> Result<Vec<InputFile>> {
         let root = self.root();
         let mut files = Vec::new();
         let start = if self.pattern.is_some() { &root } else { &self.path };
@@ -98,7 +98,7 @@ impl Files {
         let mut files: Vec<InputFile> =
             files.into_iter().map(|path| InputFile { id: id(&root, &path), path }).collect();
         files.sort();
-        if files.is_empty() {
+        if files.is_empty() && !may_be_none {
             let what = if self.pattern.is_some() {
                 "no file matches the pattern"
             } else {

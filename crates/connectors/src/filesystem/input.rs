@@ -9,7 +9,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-/// How much is read at once.
+/// How much is read at once: at first little, for whoever wants to see the first row only.
+const FIRST_READ_BYTES: usize = 1 << 16;
 const READ_BYTES: usize = 1 << 20;
 /// The longest record, its line break included. A longer one is a missing quote or not a text file.
 pub(crate) const RECORD_BYTES_MAX: usize = 16 << 20;
@@ -63,7 +64,7 @@ impl Input {
             "lz4" => return Err(unsupported("lz4")),
             _ => Stream::Plain(file),
         };
-        let buffer = vec![0; READ_BYTES];
+        let buffer = vec![0; FIRST_READ_BYTES];
         let path = path.to_owned();
         Ok(Input { path, stream, file: same, length, buffer, start: 0, end: 0, offset: 0, line: 1, at_end: false })
     }
@@ -147,7 +148,9 @@ impl Input {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.buffer.len() - self.end < READ_BYTES / 2 {
+        if self.buffer.len() < READ_BYTES && self.offset > 0 {
+            self.buffer.resize(READ_BYTES, 0);
+        } else if self.buffer.len() - self.end < self.buffer.len().min(READ_BYTES) / 2 {
             self.buffer.resize(self.buffer.len() * 2, 0);
         }
         while self.end < self.buffer.len() {

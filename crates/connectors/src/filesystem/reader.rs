@@ -2,7 +2,6 @@
 
 use super::input::Input;
 use crate::column::Column;
-use crate::pace::Pace;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use headpond_runtime::batch::arrow_error;
@@ -57,7 +56,6 @@ pub(super) struct FileReader {
     input: Input,
     rows_reader: Box<dyn RowReader>,
     columns: Vec<Column>,
-    pace: Option<Pace>,
     rows: u64,
     rows_max: Option<u64>,
 }
@@ -66,12 +64,7 @@ impl FileReader {
     /// Reads on from where `input` is, behind `rows` rows.
     pub(super) fn new(schema: SchemaRef, input: Input, rows_reader: Box<dyn RowReader>, rows: u64) -> Result<Self> {
         let columns = schema.fields().iter().map(|field| Column::new(field.clone())).collect::<Result<_>>()?;
-        Ok(FileReader { schema, input, rows_reader, columns, pace: None, rows, rows_max: None })
-    }
-
-    pub(super) fn paced(mut self, pace: Option<Pace>) -> Self {
-        self.pace = pace;
-        self
+        Ok(FileReader { schema, input, rows_reader, columns, rows, rows_max: None })
     }
 
     pub(super) fn at_most(mut self, rows: Option<u64>) -> Self {
@@ -99,10 +92,6 @@ impl SplitReader for FileReader {
             return Ok(None);
         }
         let wanted = max_rows.min(usize::try_from(left).unwrap_or(usize::MAX));
-        let wanted = self.pace.as_mut().map_or(wanted, |pace| pace.allow(wanted));
-        if wanted == 0 {
-            return self.batch(0, 0).map(Some);
-        }
         let begin = self.input.offset();
         let (mut rows, mut skipped) = (0, 0);
         while rows < wanted && self.input.offset() - begin < BATCH_BYTES {
@@ -115,9 +104,6 @@ impl SplitReader for FileReader {
                 Outcome::End if rows == 0 && skipped == 0 => return Ok(None),
                 Outcome::End => break,
             }
-        }
-        if let Some(pace) = &mut self.pace {
-            pace.given(rows);
         }
         self.rows += rows as u64;
         self.batch(rows, skipped).map(Some)

@@ -7,7 +7,6 @@ use crate::csv::Dialect;
 use crate::csv::reader::CsvReader;
 use crate::json::reader::JsonReader;
 use crate::options::{Options, declared};
-use crate::pace::Pace;
 use crate::table::TableDescription;
 use crate::values::Zone;
 use arrow_schema::SchemaRef;
@@ -19,6 +18,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// The source of a table of files.
 #[derive(Debug)]
@@ -31,6 +31,7 @@ struct FileSource {
     zone: Zone,
     rows_per_second: Option<u64>,
     rows_max: Option<u64>,
+    monitor_interval: Option<Duration>,
     /// The length that each file had when the job began, in bytes: those that are read later must not be shorter.
     listed: Mutex<BTreeMap<String, u64>>,
 }
@@ -58,6 +59,7 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
         rows_per_second: options.int(&declared::SCAN_ROWS_PER_SECOND)?.map(i64::unsigned_abs),
         rows_max: options.int(&declared::SCAN_MAX_ROWS_PER_FILE)?.map(i64::unsigned_abs),
         listed: Mutex::default(),
+        monitor_interval: options.duration(&declared::SOURCE_MONITOR_INTERVAL)?.filter(|interval| !interval.is_zero()),
     };
     // An unreadable type is an error of the table, not of its first row.
     source.schema.fields().iter().try_for_each(|field| crate::column::Column::new(field.clone()).map(drop))?;
@@ -82,17 +84,32 @@ impl Source for FileSource {
     }
 
     fn is_bounded(&self) -> bool {
+        self.monitor_interval.is_none()
+    }
+
+    fn splits_end(&self) -> bool {
         true
     }
 
+    fn monitor_interval(&self) -> Option<Duration> {
+        self.monitor_interval
+    }
+
+    fn rows_per_second(&self) -> Option<u64> {
+        self.rows_per_second
+    }
+
     fn splits(&self) -> Result<Vec<SourceSplit>> {
-        let files = self.files.list()?;
+        let files = self.files.list(self.monitor_interval.is_some())?;
         let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
-        *listed = files.iter().map(|file| (file.id.clone(), regular_length(&file.path))).collect();
+        for file in &files {
+            // The first length counts: a file that is listed again must not be shorter then.
+            listed.entry(file.id.clone()).or_insert_with(|| regular_length(&file.path));
+        }
         Ok(files.into_iter().map(|file| SourceSplit { id: file.id }).collect())
     }
 
-    fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
+    fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {
         let path = self.files.find(&split.id)?;
         let at = at.map(position).transpose().map_err(|error| error.with(Context::Path, path.display()))?;
         if !path.exists() {
@@ -116,9 +133,8 @@ impl Source for FileSource {
             input.skip_to(at.offset, at.line)?;
             rows = at.rows;
         }
-        let pace = self.rows_per_second.map(|rate| Pace::new(rate, reader.readers));
         let reader = FileReader::new(self.schema(), input, rows_reader, rows)?;
-        Ok(Box::new(reader.paced(pace).at_most(self.rows_max)))
+        Ok(Box::new(reader.at_most(self.rows_max)))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use super::columns::EventColumn;
 use crate::options::{Options, declared};
-use crate::pace::Pace;
 use crate::row_splits::{RowSplits, Rows};
 use crate::table::TableDescription;
 use arrow_array::{RecordBatch, RecordBatchOptions};
@@ -38,7 +37,6 @@ struct NexmarkReader {
     config: NexmarkConfig,
     generator: Option<EventGenerator>,
     rows: Rows,
-    pace: Option<Pace>,
 }
 
 /// Makes the source of a table whose connector is `nexmark`.
@@ -88,18 +86,21 @@ impl Source for NexmarkSource {
         self.rows.rows.is_some()
     }
 
+    fn rows_per_second(&self) -> Option<u64> {
+        self.rows_per_second
+    }
+
     fn splits(&self) -> Result<Vec<SourceSplit>> {
         Ok(self.rows.splits())
     }
 
-    fn open(&self, split: &SourceSplit, at: Option<&Value>, reader: &ReaderContext) -> Result<Box<dyn SplitReader>> {
+    fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {
         Ok(Box::new(NexmarkReader {
             schema: self.schema(),
             columns: self.columns.clone(),
             config: self.config.clone(),
             generator: None,
             rows: self.rows.open(split, at, declared::NEXMARK_EVENTS.key)?,
-            pace: self.rows_per_second.map(|rows| Pace::new(rows, reader.readers)),
         }))
     }
 }
@@ -110,8 +111,7 @@ impl SplitReader for NexmarkReader {
         if left == 0 {
             return Ok(None);
         }
-        let wanted = max_rows.min(BATCH_ROWS).min(left);
-        let count = self.pace.as_mut().map_or(wanted, |pace| pace.allow(wanted));
+        let count = max_rows.min(BATCH_ROWS).min(left);
         let mut events: Vec<Event> = Vec::with_capacity(count);
         for row in self.rows.take(count) {
             // A generator changes its place only by being moved.
@@ -119,9 +119,6 @@ impl SplitReader for NexmarkReader {
             let mut generator = generator.unwrap_or_else(|| EventGenerator::new(self.config.clone()).with_offset(row));
             events.extend(generator.next());
             self.generator = Some(generator);
-        }
-        if let Some(pace) = &mut self.pace {
-            pace.given(count);
         }
         let columns = self.columns.iter().map(|column| column.of(&events)).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));

@@ -28,6 +28,12 @@ options! {
     SCAN_MAX_ROWS_PER_FILE = "scan.max-rows-per-file", ValueType::Int(0), None,
         "Reads at most this many rows of each file. Without it: all.";
 
+    SOURCE_MONITOR_INTERVAL = "source.monitor-interval", ValueType::Duration, None,
+        "How often to look for new files while the job runs. A table with it never ends. New files are read from their beginning, so move them \
+         in whole (write them under a name that begins with `.` or `_`, or elsewhere on the same disk, then rename); what is \
+         appended to a file after it was read to its end is not seen. A file that comes when event time has passed its rows has late rows. \
+         Without it, or with `0`: the files that are there when the job starts.";
+
     CSV_HEADER = "csv.header", ValueType::Bool, Some("false"),
         "Whether the first line of each file names the columns. Read: columns are found by name, in any order; \
          columns that the table does not declare are ignored. Written: each file begins with such a line. Without \
@@ -130,7 +136,7 @@ pub const FILESYSTEM: OptionGroup = OptionGroup {
           each file on from where it was: a file may have grown and new ones may have come; one that has \
           become shorter, also while the job reads it, or is gone is refused, and one that was replaced by \
           another at least as long is not noticed.",
-    options: &[PATH, FORMAT, SCAN_ROWS_PER_SECOND, SCAN_MAX_ROWS_PER_FILE],
+    options: &[PATH, FORMAT, SOURCE_MONITOR_INTERVAL, SCAN_ROWS_PER_SECOND, SCAN_MAX_ROWS_PER_FILE],
 };
 
 /// The options of the connector `datagen`.

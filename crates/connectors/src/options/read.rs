@@ -40,6 +40,10 @@ impl<'a> Options<'a> {
         self.read(option, |text| int_value(text, option.value_type))
     }
 
+    pub(crate) fn duration(&self, option: &TableOption) -> Result<Option<Duration>> {
+        self.read(option, parse_duration)
+    }
+
     pub(crate) fn char(&self, option: &TableOption) -> Result<Option<u8>> {
         self.read(option, char_value)
     }

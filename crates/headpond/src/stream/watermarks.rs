@@ -34,7 +34,7 @@ type MakeGenerator<T> = Arc<dyn Fn() -> Box<dyn WatermarkGenerator<T>> + Send + 
 /// Gives a record's timestamp in milliseconds since the epoch.
 pub(super) type TimestampAssigner<T> = Arc<dyn Fn(&T) -> i64 + Send + Sync>;
 
-/// Computes watermarks from the records of one reader, in their order.
+/// Computes watermarks from the records of one split, in their order.
 pub trait WatermarkGenerator<T>: Send {
     /// The watermark in milliseconds since the epoch that holds once the record was seen; `None` when the record says
     /// nothing. One below an earlier one is ignored.
@@ -76,7 +76,7 @@ impl<T: 'static> WatermarkStrategy<T> {
         WatermarkStrategy { generator: None, assigner: None, idleness: None }
     }
 
-    /// Watermarks of a generator of your own, one for each reader.
+    /// Watermarks of a generator of your own, one for each split.
     pub fn for_generator<G: WatermarkGenerator<T> + 'static>(make: impl Fn() -> G + Send + Sync + 'static) -> Self {
         WatermarkStrategy { generator: Some(Arc::new(move || Box::new(make()))), ..Self::no_watermarks() }
     }
@@ -88,7 +88,8 @@ impl<T: 'static> WatermarkStrategy<T> {
         self
     }
 
-    /// Sets how long a reader may have nothing to read before event time goes on without it, until it has records again.
+    /// Sets how long a reader may have nothing to read before event time goes on without it, until it has records
+    /// again.
     #[must_use]
     pub fn with_idleness(mut self, timeout: Duration) -> Self {
         self.idleness = Some(timeout);

@@ -2,9 +2,9 @@
 //!
 //! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control messages. It
 //! opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a processing time that has come,
-//! someone must be told of a commit, or the job ends.
+//! someone must be told of a commit or of new splits, or the job ends.
 
-use crate::control::{Control, Cut, ReportBody};
+use crate::control::{Control, Cut, NewSplit, ReportBody};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -89,6 +89,8 @@ pub(crate) struct Coordinator {
     pending: Option<PendingParts>,
     completed: Vec<u64>,
     aborted: Vec<u64>,
+    /// Splits that nobody was told of yet.
+    splits: Vec<NewSplit>,
     last_cut_sent: bool,
     over: bool,
 }
@@ -124,6 +126,7 @@ impl Coordinator {
             pending: None,
             completed: Vec::new(),
             aborted: Vec::new(),
+            splits: Vec::new(),
             last_cut_sent: false,
             over: false,
         }
@@ -253,6 +256,11 @@ impl Coordinator {
         }
     }
 
+    /// Takes in splits that were found.
+    pub(crate) fn found(&mut self, splits: Vec<NewSplit>) {
+        self.splits.extend(splits);
+    }
+
     /// The next control message, if there is a reason for one.
     pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, wish: Wish) -> Option<Control> {
         let (stopping, asked) = (wish == Wish::Stop, wish == Wish::Checkpoint);
@@ -272,7 +280,7 @@ impl Coordinator {
         let waiting = self.sources.values().any(|source| source.ready) || self.next_wake_ms() <= now_ms;
         let paced = self.paced_at.is_none_or(|at| now >= at + self.pace.tick_interval);
         let goes_on = waiting && paced && !stopping;
-        let told = !self.completed.is_empty() || !self.aborted.is_empty();
+        let told = !self.completed.is_empty() || !self.aborted.is_empty() || !self.splits.is_empty();
         if cut.is_none() && !goes_on && !told {
             return None;
         }
@@ -296,6 +304,7 @@ impl Coordinator {
             cut,
             now_ms,
             read: !stopping,
+            splits: std::mem::take(&mut self.splits),
             completed: std::mem::take(&mut self.completed),
             aborted: std::mem::take(&mut self.aborted),
         })

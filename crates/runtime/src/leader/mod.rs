@@ -4,6 +4,7 @@
 
 pub(crate) mod commit;
 pub(crate) mod coordinator;
+pub(crate) mod enumerator;
 pub(crate) mod job_control;
 pub(crate) mod outputs;
 pub mod restore;

@@ -126,7 +126,7 @@ pub(crate) struct Inlet<T> {
 }
 
 impl<T> Inlet<T> {
-    pub(crate) fn send(self, outcome: T) {
+    pub(crate) fn send(&self, outcome: T) {
         // A worker that has ended takes no results any more.
         if self.sender.send(outcome).is_ok() {
             let _ = self.activator.activate();

@@ -8,7 +8,9 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
-use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader, WatermarkStrategy};
+use headpond_runtime::source::{
+    ROW_WATERMARK_COLUMN, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader, WatermarkStrategy,
+};
 use headpond_runtime::*;
 use headpond_state::{
     CheckpointId, CodecId, Flow, KeyBatch, OperatorId, ScanRange, StateDescriptor, StateId, StateKind, WriteBatch,
@@ -151,12 +153,14 @@ impl KeyedOperator for TotalsOperator {
     fn process(&mut self, _: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
         let rows = batch.changes.rows();
         let (k, v, ts) = (int(rows, 0), int(rows, 1), int(rows, 2));
+        let watermarks = rows.column_by_name(ROW_WATERMARK_COLUMN).map(|column| column.as_primitive::<Int64Type>());
         let mut changed: BTreeMap<Vec<u8>, (i64, i64, i64)> = BTreeMap::new();
         for row in 0..rows.num_rows() {
             let mut key = batch.keys.get(row).to_vec();
             if let Some(size) = self.window {
-                let end = (ts.value(row) / size + 1) * size;
-                if end - 1 <= cx.event_time_ms {
+                let end = (ts.value(row).div_euclid(size) + 1) * size;
+                let watermark = watermarks.map_or(i64::MIN, |watermarks| watermarks.value(row));
+                if end - 1 <= watermark.max(cx.event_time_ms) {
                     cx.counters.add("late rows", 1);
                     continue;
                 }

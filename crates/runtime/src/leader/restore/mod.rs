@@ -7,9 +7,11 @@
 
 mod assess;
 mod declared;
+mod new_input;
 mod verdict;
 
 pub(crate) use assess::assess;
+pub(crate) use new_input::new_input;
 pub use verdict::{Assessment, Part, PartKind, Verdict};
 
 use crate::graph::{JobGraph, NodeKind};
@@ -144,24 +146,12 @@ pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>) -> Result
         let mut merged: Vec<(SourceSplit, SplitState)> =
             before.into_iter().map(|state| (SourceSplit { id: state.id.clone() }, state)).collect();
         merged.extend(found.into_iter().filter(|split| !known.contains(&split.id)).map(|split| {
-            let state = unread(&split);
+            let state = SplitState::unread(&split.id);
             (split, state)
         }));
         splits.insert(id.0, merged);
     }
     Ok(splits)
-}
-
-fn unread(split: &SourceSplit) -> SplitState {
-    SplitState {
-        id: split.id.clone(),
-        position: serde_json::Value::Null,
-        max_event_time_ms: None,
-        watermark_ms: None,
-        rows: 0,
-        skipped: 0,
-        finished: false,
-    }
 }
 
 /// Makes every sink's output what it was at the checkpoint: takes back what came later, publishes what belongs to it.

@@ -5,10 +5,11 @@
 
 use super::Plan;
 use super::task::Addressed;
-use crate::control::{Control, Cut, Report, failure};
+use crate::control::{Control, Cut, NewSplit, Report, failure};
 use crate::graph::{NodeId, NodeKind};
 use crate::leader::commit::{Committer, Outcome};
 use crate::leader::coordinator::{Coordinator, Pace, Step};
+use crate::leader::enumerator::Enumerator;
 use crate::leader::job_control::CheckpointRequest;
 use crate::process::message::Messages;
 use crate::process::uploads::Outcomes;
@@ -62,7 +63,8 @@ impl<'scope> Loops<'scope> {
         let info = builder.operator_info();
         let activator = scope.activator_for(info.address.clone());
         let wakers = || scope.worker().sync_activator_for(info.address.to_vec());
-        let mut decider = (scope.index() == 0).then(|| Decider::new(plan.clone(), Outcomes::new(wakers())));
+        let mut decider =
+            (scope.index() == 0).then(|| Decider::new(plan.clone(), Outcomes::new(wakers()), Outcomes::new(wakers())));
         if decider.is_some() {
             plan.shared.control.wake_by(wakers());
         }
@@ -110,6 +112,9 @@ struct Decider {
     coordinator: Coordinator,
     committer: Committer,
     outcomes: Outcomes<Outcome>,
+    /// Looks for new splits, which arrive at `found`.
+    _enumerator: Enumerator,
+    found: Outcomes<Vec<NewSplit>>,
     /// Who waits for the checkpoint under way.
     waiting: Vec<CheckpointRequest>,
     /// Checkpoints that failed since the job was asked to stop.
@@ -119,7 +124,7 @@ struct Decider {
 }
 
 impl Decider {
-    fn new(plan: Arc<Plan>, outcomes: Outcomes<Outcome>) -> Self {
+    fn new(plan: Arc<Plan>, outcomes: Outcomes<Outcome>, found: Outcomes<Vec<NewSplit>>) -> Self {
         let options = &plan.options;
         let peers = options.parallelism;
         let nodes = || plan.graph.nodes().map(|(NodeId(index), node)| (index, &node.kind));
@@ -144,11 +149,19 @@ impl Decider {
             plan.first_checkpoint,
             Instant::now(),
         );
+        let mut enumerator = Enumerator::default();
+        for watched in plan.watched() {
+            if let Err(error) = enumerator.watch(watched, peers, found.inlet()) {
+                plan.shared.fail(error);
+            }
+        }
         Decider {
             committer: Committer::new(plan.clone()),
             plan,
             coordinator,
             outcomes,
+            _enumerator: enumerator,
+            found,
             waiting: Vec::new(),
             failed_stops: 0,
             now_ms: i64::MIN,
@@ -191,6 +204,9 @@ impl Decider {
                 }
                 Outcome::Unpublished(error) => return Err(error),
             }
+        }
+        for splits in self.found.take() {
+            self.coordinator.found(splits);
         }
         let wish = self.plan.shared.control.wish();
         let tick = self.coordinator.next_tick();

@@ -15,6 +15,9 @@ impl Sender {
     /// A sender that has said nothing.
     pub(crate) const SILENT: Sender = Sender { time_ms: i64::MIN, idle: false, ended: false };
 
+    /// A sender that may come.
+    pub(crate) const TO_COME: Sender = Sender { time_ms: i64::MIN, idle: true, ended: false };
+
     pub(crate) fn observe(&mut self, time_ms: i64, idle: bool) {
         self.idle = idle;
         match time_ms {
@@ -48,7 +51,8 @@ impl Together {
     }
 }
 
-fn greatest_ms(senders: impl Iterator<Item = Sender>) -> i64 {
+/// The greatest watermark of any sender.
+pub(super) fn greatest_ms(senders: impl Iterator<Item = Sender>) -> i64 {
     senders.map(|sender| sender.time_ms).max().unwrap_or(i64::MIN)
 }
 

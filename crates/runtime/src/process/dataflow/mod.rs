@@ -9,6 +9,7 @@ mod key_group_parts;
 mod keyed;
 mod sink;
 mod source;
+mod split_times;
 mod stateless;
 mod task;
 mod ticks;
@@ -19,6 +20,7 @@ pub(crate) use sink::SinkPart;
 use crate::control::Report;
 use crate::graph::{JobGraph, NodeId, NodeKind};
 use crate::key::KeyEncoder;
+use crate::leader::enumerator::Watched;
 use crate::leader::restore::{Assessment, Restoration};
 use crate::operator::{Counters, KeyedOperatorFactory, OperatorSetup};
 use crate::options::JobOptions;
@@ -65,6 +67,19 @@ impl Plan {
         let restore = self.assessment.as_ref()?.states.get(&node)?;
         let state = self.restored.as_ref()?.manifest.operator(&self.graph.node(NodeId(node)).id)?;
         Some((state, restore))
+    }
+}
+
+impl Plan {
+    /// The sources in which new splits are looked for.
+    fn watched(&self) -> impl Iterator<Item = Watched> + '_ {
+        self.graph.nodes().filter_map(|(NodeId(node), of_graph)| {
+            let NodeKind::Source(source) = &of_graph.kind else { return None };
+            let (operator, source) = (of_graph.id.clone(), source.source.clone());
+            let interval = source.monitor_interval()?;
+            let known = self.splits[&node].iter().map(|(split, _)| split.id.clone()).collect();
+            Some(Watched { node, operator, source, known, interval })
+        })
     }
 }
 

@@ -1,15 +1,15 @@
 //! The source operator: rows from a reader thread into ticks.
 
 use super::Plan;
+use super::event_time::Together;
+use super::split_times::SplitTimes;
 use super::task::Addressed;
 use crate::batch::ChangeBatch;
-use crate::control::{Control, Report, ReportBody};
+use crate::control::{Control, NewSplit, Report, ReportBody};
 use crate::graph::{NodeId, SourceNode};
 use crate::process::message::{Message, Messages};
-use crate::process::reader::{Assignment, FromReader, Reader};
-use crate::source::{ReadBatch, ReaderContext, WatermarkStrategy};
-use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch};
-use arrow_schema::SchemaRef;
+use crate::process::reader::{Assignment, FromReader, Reader, ReaderSetup, Watermarks};
+use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::SplitState;
 use headpond_state::{Context, Error, Result};
 use std::sync::Arc;
@@ -27,14 +27,8 @@ pub(super) struct SourceTask {
     plan: Arc<Plan>,
     node: usize,
     worker: usize,
-    schema: SchemaRef,
     reader: Reader,
-    strategy: Option<Box<dyn WatermarkStrategy>>,
-    row_watermark: bool,
-    splits: Vec<SplitState>,
-    watermark_ms: i64,
-    /// Whether the reader has had no rows for longer than the time-out.
-    idle: bool,
+    splits: SplitTimes,
     /// The watermark last sent, and whether the source was idle then.
     sent_watermark: (i64, bool),
     ended: bool,
@@ -57,54 +51,47 @@ impl SourceTask {
             .filter(|&reader| all.iter().enumerate().any(|(i, split)| i % peers == reader && !split.1.finished))
             .count();
         let unread = mine.iter().enumerate().filter(|(_, (_, state))| !state.finished);
-        let assignments = unread.map(|(index, (split, state))| Assignment {
-            index,
-            split: split.clone(),
-            position: (!state.position.is_null()).then(|| state.position.clone()),
-        });
-        let context = ReaderContext { subtask: worker, readers: readers.max(1) };
-        let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
-        let of_strategy = strategy.as_ref().and_then(|strategy| strategy.idle_timeout());
-        let idle_timeout = of_strategy.or(plan.options.source_idle_timeout);
+        let assignments = unread.map(|(index, (split, state))| Assignment::new(index, split.clone(), state));
         let assignments: Vec<Assignment> = assignments.collect();
+        let watched = source.source.monitor_interval().is_some();
         // Known from the first tick on: how soon a thread comes to say so must not hold back event time.
-        let ended = assignments.is_empty();
-        let reader = Reader::start(source.source.clone(), assignments, context, idle_timeout, activator)?;
-        let splits: Vec<SplitState> = mine.iter().map(|(_, state)| state.clone()).collect();
-        let watermark_ms = resumed_watermark_ms(&splits);
-        let schema = plan.graph.node(NodeId(node)).schema.clone();
-        let row_watermark = source.row_watermark;
-        Ok(SourceTask {
-            plan,
-            node,
-            worker,
-            schema,
-            reader,
-            strategy,
-            row_watermark,
-            splits,
-            watermark_ms,
-            idle: false,
-            sent_watermark: (i64::MIN, false),
-            ended,
-            reported: None,
-        })
+        let ended = assignments.is_empty() && !watched;
+        let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
+        let setup = ReaderSetup {
+            source: source.source.clone(),
+            schema: plan.graph.node(NodeId(node)).schema.clone(),
+            row_watermark: source.row_watermark,
+            watermarks: source.watermarks.clone().map(Watermarks),
+            context: ReaderContext { subtask: worker, readers: if watched { peers } else { readers.max(1) } },
+            idle_timeout: strategy.and_then(|strategy| strategy.idle_timeout()).or(plan.options.source_idle_timeout),
+        };
+        let reader = Reader::start(setup, activator)?;
+        reader.read(assignments);
+        if !watched {
+            reader.no_more();
+        }
+        let splits = SplitTimes::new(mine.iter().map(|(_, state)| state.clone()), watched);
+        let sent_watermark = (i64::MIN, false);
+        Ok(SourceTask { plan, node, worker, reader, splits, sent_watermark, ended, reported: None })
     }
 
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
+        self.begin_with(&control.splits);
         let (mut rows, mut bytes) = (0, 0);
         while control.read && rows < self.plan.options.rows_per_tick && bytes < BYTES_PER_TICK {
             match self.reader.try_next() {
                 None => break,
                 Some(FromReader::Failed(error)) => return Err(error),
                 Some(FromReader::Ended) => self.ended = true,
-                Some(FromReader::Idle) => self.idle = true,
-                Some(FromReader::SplitEnded(index)) => self.splits[index].finished = true,
+                Some(FromReader::NotBefore(bounds)) => self.splits.not_before(&bounds),
+                Some(FromReader::Idle(index)) => self.splits.idle(index),
+                Some(FromReader::SplitEnded(index)) => self.splits.ended(index),
                 Some(FromReader::Batch(index, batch)) => {
-                    self.idle = false;
-                    rows += batch.rows.num_rows();
-                    if let Some(batch) = self.take(index, batch)? {
+                    let count = batch.rows.num_rows();
+                    rows += count;
+                    self.plan.shared.metrics.add_read(count as u64, batch.skipped);
+                    if let Some(batch) = Some(self.splits.took(index, batch)).filter(|_| count > 0) {
                         let batch = ChangeBatch::inserts(batch);
                         bytes += batch.byte_len();
                         give(Messages::one(Message::Rows(batch)));
@@ -112,52 +99,37 @@ impl SourceTask {
                 }
             }
         }
-        self.send_watermark(self.watermark_ms, self.idle && !self.ended, &mut give);
+        let Together { time_ms, idle } = self.splits.together();
         if self.ended || control.cut.is_some_and(|cut| cut.end_of_input) {
+            self.send_watermark(self.splits.greatest_ms(), false, &mut give);
             self.send_watermark(i64::MAX, false, &mut give);
+        } else {
+            self.send_watermark(time_ms, idle, &mut give);
         }
         Ok(())
+    }
+
+    /// Takes up those of new splits that are this worker's.
+    fn begin_with(&mut self, splits: &[NewSplit]) {
+        let mine = splits.iter().filter(|split| (split.node, split.worker) == (self.node, self.worker));
+        let assignments = mine.map(|split| {
+            let state = SplitState::unread(&split.id);
+            let split = SourceSplit { id: split.id.clone() };
+            Assignment::new(self.splits.add(state.clone()), split, &state)
+        });
+        let assignments: Vec<Assignment> = assignments.collect();
+        if !assignments.is_empty() {
+            self.reader.read(assignments);
+        }
     }
 
     fn send_watermark(&mut self, time_ms: i64, idle: bool, give: &mut impl FnMut(Messages)) {
         let watermark = (time_ms.max(self.sent_watermark.0), idle);
         if watermark != self.sent_watermark {
             self.sent_watermark = watermark;
+            self.plan.shared.metrics.event_time_reached(watermark.0);
             give(Messages::watermark(self.worker, self.plan.options.parallelism, watermark.0, watermark.1));
         }
-    }
-
-    /// Accounts for a batch and gives it its hidden column.
-    fn take(&mut self, index: usize, batch: ReadBatch) -> Result<Option<RecordBatch>> {
-        let rows = batch.rows.num_rows();
-        self.plan.shared.metrics.add_read(rows as u64, batch.skipped);
-        let mut before = Vec::new();
-        if let Some(strategy) = &mut self.strategy {
-            let watermarks = strategy.watermarks(&batch.rows)?;
-            // Where another reader has left the split.
-            self.watermark_ms = self.watermark_ms.max(self.splits[index].watermark_ms.unwrap_or(i64::MIN));
-            self.watermark_ms = follow(self.watermark_ms, &watermarks, self.row_watermark.then_some(&mut before));
-        } else if self.row_watermark {
-            before.resize(rows, i64::MIN);
-        }
-        let split = &mut self.splits[index];
-        split.position = batch.position;
-        split.rows += rows as u64;
-        split.skipped += batch.skipped;
-        if self.watermark_ms != i64::MIN {
-            split.watermark_ms = Some(self.watermark_ms);
-            self.plan.shared.metrics.event_time_reached(self.watermark_ms);
-        }
-        if rows == 0 {
-            return Ok(None);
-        }
-        let mut columns: Vec<ArrayRef> = batch.rows.columns().to_vec();
-        if self.row_watermark {
-            columns.push(Arc::new(Int64Array::from(before)));
-        }
-        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options);
-        batch.map(Some).map_err(|error| Error::internal("a source's rows are not of its schema").because(error))
     }
 
     /// What worker 0 does not know yet: whether rows wait, whether the source has ended.
@@ -172,7 +144,7 @@ impl SourceTask {
 
     /// The positions, as this source's part of a checkpoint.
     pub(super) fn part(&self, checkpoint: u64) -> Report {
-        self.report(ReportBody::part(checkpoint, &self.splits))
+        self.report(ReportBody::part(checkpoint, &self.splits.states()))
     }
 
     fn report(&self, body: ReportBody) -> Report {
@@ -242,29 +214,4 @@ pub(super) fn build_source<'scope>(
         }
     });
     (data_stream, report_stream)
-}
-
-/// The watermark with which a reader goes on with its splits: that of the split it begins with, or of the last one before.
-/// Later splits may have been read further, by other readers: their rows are as far ahead as their watermarks, and this
-/// split's rows are not late for it.
-fn resumed_watermark_ms(splits: &[SplitState]) -> i64 {
-    let begun = splits.iter().position(|split| !split.finished).map_or(splits.len(), |first| first + 1);
-    splits[..begun].iter().rev().find_map(|split| split.watermark_ms).unwrap_or(i64::MIN)
-}
-
-/// The watermark after a batch, given the one before it; `before` collects the one each row meets.
-fn follow(mut watermark_ms: i64, watermarks: &Int64Array, before: Option<&mut Vec<i64>>) -> i64 {
-    match before {
-        None => watermark_ms.max(watermarks.iter().flatten().max().unwrap_or(i64::MIN)),
-        Some(before) => {
-            before.reserve(watermarks.len());
-            for row in 0..watermarks.len() {
-                before.push(watermark_ms);
-                if watermarks.is_valid(row) {
-                    watermark_ms = watermark_ms.max(watermarks.value(row));
-                }
-            }
-            watermark_ms
-        }
-    }
 }

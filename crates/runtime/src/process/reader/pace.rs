@@ -1,15 +1,15 @@
-//! Pacing: no more than so many rows a second.
+//! Pacing: no more than so many rows a second, whichever splits they are of.
 
 use std::time::{Duration, Instant};
 
-/// How long a reader sleeps at most when it has no row to give.
+/// How long a reader sleeps at most when it may not read.
 const NAP: Duration = Duration::from_millis(20);
 /// How much a reader that was held up may catch up.
 const BURST: Duration = Duration::from_millis(100);
 
 /// Allows rows as time passes.
 #[derive(Debug)]
-pub(crate) struct Pace {
+pub(super) struct Pace {
     per_second: f64,
     allowed: f64,
     since: Instant,
@@ -17,16 +17,13 @@ pub(crate) struct Pace {
 
 impl Pace {
     /// A reader's share of `rows_per_second`.
-    pub(crate) fn new(rows_per_second: u64, readers: usize) -> Self {
-        let per_second = rows_per_second as f64 / readers.max(1) as f64;
+    pub(super) fn new(rows_per_second: u64, readers: usize) -> Self {
+        let per_second = rows_per_second.max(1) as f64 / readers.max(1) as f64;
         Pace { per_second, allowed: 0.0, since: Instant::now() }
     }
 
-    /// How many rows may be given now, at most `wanted`. Zero after a short sleep when there are none.
-    pub(crate) fn allow(&mut self, wanted: usize) -> usize {
-        if wanted == 0 {
-            return 0;
-        }
+    /// How many rows may be read now, at most `wanted`. Zero after a short sleep when there are none.
+    pub(super) fn allow(&mut self, wanted: usize) -> usize {
         self.refill();
         if self.allowed < 1.0 {
             let missing = Duration::from_secs_f64(((1.0 - self.allowed) / self.per_second).min(1.0));
@@ -36,8 +33,8 @@ impl Pace {
         (self.allowed as usize).min(wanted)
     }
 
-    /// Says that rows were given.
-    pub(crate) fn given(&mut self, rows: usize) {
+    /// Says that rows were read.
+    pub(super) fn given(&mut self, rows: usize) {
         self.allowed -= rows as f64;
     }
 

@@ -1,0 +1,98 @@
+//! The splits of a source on one worker, and the event time they make together.
+
+use super::event_time::{Sender, Together};
+use crate::process::reader::SplitBatch;
+use arrow_array::RecordBatch;
+use headpond_checkpoint::manifest::SplitState;
+
+/// What was taken of each split, and what that says of event time: the least watermark of those that are neither idle
+/// nor have ended.
+#[derive(Debug)]
+pub(super) struct SplitTimes {
+    states: Vec<SplitState>,
+    times: Vec<Sender>,
+    /// What the splits say together, until one of them says something new.
+    together: Option<Together>,
+    /// Others may come. While there are none the source is idle, and does not end.
+    watched: bool,
+}
+
+impl SplitTimes {
+    /// The splits as a checkpoint has them, or unread.
+    pub(super) fn new(states: impl Iterator<Item = SplitState>, watched: bool) -> Self {
+        let states: Vec<SplitState> = states.collect();
+        let times = states.iter().map(restored).collect();
+        SplitTimes { states, times, together: None, watched }
+    }
+
+    /// Adds a split and returns its index.
+    pub(super) fn add(&mut self, state: SplitState) -> usize {
+        self.times.push(restored(&state));
+        self.states.push(state);
+        self.together = None;
+        self.states.len() - 1
+    }
+
+    /// The splits for a checkpoint.
+    pub(super) fn states(&self) -> &[SplitState] {
+        &self.states
+    }
+
+    /// Takes note of what the first rows of splits say.
+    pub(super) fn not_before(&mut self, bounds: &[(usize, i64)]) {
+        for &(index, bound_ms) in bounds {
+            self.states[index].not_before_ms = Some(bound_ms);
+            self.observe(index, bound_ms, false);
+        }
+    }
+
+    /// Takes note of a batch, and returns its rows.
+    pub(super) fn took(&mut self, index: usize, batch: SplitBatch) -> RecordBatch {
+        let SplitBatch { rows, position, watermark_ms, skipped } = batch;
+        let state = &mut self.states[index];
+        state.position = position;
+        state.rows += rows.num_rows() as u64;
+        state.skipped += skipped;
+        state.watermark_ms = (watermark_ms != i64::MIN).then_some(watermark_ms);
+        (state.idle, state.not_before_ms) = (false, None);
+        self.observe(index, watermark_ms, false);
+        rows
+    }
+
+    /// A split has had no rows for too long.
+    pub(super) fn idle(&mut self, index: usize) {
+        self.states[index].idle = true;
+        self.observe(index, i64::MIN, true);
+    }
+
+    /// A split has ended.
+    pub(super) fn ended(&mut self, index: usize) {
+        self.states[index].finished = true;
+        self.observe(index, i64::MAX, false);
+    }
+
+    /// The event time of all splits.
+    pub(super) fn together(&mut self) -> Together {
+        let to_come = self.watched.then_some(Sender::TO_COME);
+        *self.together.get_or_insert_with(|| Together::of(self.times.iter().copied().chain(to_come)))
+    }
+
+    /// The greatest watermark of any split.
+    pub(super) fn greatest_ms(&self) -> i64 {
+        super::event_time::greatest_ms(self.times.iter().copied())
+    }
+
+    fn observe(&mut self, index: usize, time_ms: i64, idle: bool) {
+        self.times[index].observe(time_ms, idle);
+        self.together = None;
+    }
+}
+
+fn restored(state: &SplitState) -> Sender {
+    let mut time = Sender::SILENT;
+    time.observe(state.watermark_ms.or(state.not_before_ms).unwrap_or(i64::MIN), state.idle);
+    if state.finished {
+        time.observe(i64::MAX, false);
+    }
+    time
+}
