@@ -4,8 +4,8 @@ mod support;
 
 use headpond::stream::state::*;
 use headpond::stream::*;
+use headpond_codecs::SerdeCodec;
 use headpond_runtime::{Ending, Result};
-use headpond_state::codec::SerdeCodec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

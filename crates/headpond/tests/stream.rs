@@ -8,9 +8,10 @@ use headpond::stream::state::*;
 use headpond::stream::*;
 use headpond_checkpoint::show::Show;
 use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
+use headpond_codecs::SerdeCodec;
 use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Ending, Error, ErrorKind, Restore, Result};
-use headpond_state::codec::{FixedWidth, SerdeCodec, Utf8};
+use headpond_state::codec::{FixedWidth, Utf8};
 use headpond_state::{
     Capabilities, Context as Place, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend,
 };

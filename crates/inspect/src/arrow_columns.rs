@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{ArrayRef, ListArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
-use headpond_state::row::{DataKind, Datum};
+use headpond_state::schema::{DataKind, Datum};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 

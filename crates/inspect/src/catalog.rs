@@ -7,7 +7,7 @@ use crate::readers::StateReaders;
 use arrow_schema::{Schema, SchemaRef};
 use headpond_checkpoint::OperatorState;
 use headpond_state::names::{listed, nearest};
-use headpond_state::row::FieldType;
+use headpond_state::schema::FieldType;
 use headpond_state::{Context, Error, KeyedStateHandle, MaxParallelism, Result, StateDescriptor, StateKind, StateSize};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -13,7 +13,7 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
-use headpond_state::row::{DataKind, Datum, Field as RowField, FieldType, RowSchema};
+use headpond_state::schema::{DataKind, Datum, Field as RowField, FieldType, RowSchema};
 use headpond_state::{Context, Error, Result};
 use std::sync::Arc;
 

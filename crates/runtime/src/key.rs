@@ -11,7 +11,7 @@ use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{
     KeyReader, KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,
 };
-use headpond_state::row::{Datum, FieldType};
+use headpond_state::schema::{Datum, FieldType};
 use headpond_state::{Context, Error, KeyGroup, MaxParallelism, Result};
 use std::sync::Arc;
 

@@ -1,7 +1,6 @@
-//! Columns of numbers, and the numbers that state holds of them, without a [`Datum`](headpond_state::row::Datum) for each value.
+//! Columns of numbers, and the numbers that state holds of them, without a [`Datum`](headpond_state::schema::Datum) for each value.
 //!
-//! A number is what [`RowCodec::decode_numbers`](headpond_state::row::RowCodec::decode_numbers) says: an integer, a date, a timestamp,
-//! or the bits of a `float64`.
+//! A number is an integer, a date, a timestamp, or the bits of a `float64`, as the row codec's numbers are.
 
 use crate::batch::arrow_error;
 use arrow_array::cast::AsArray;

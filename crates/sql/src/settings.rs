@@ -2,7 +2,7 @@
 
 use crate::gathering::MiniBatch;
 use headpond_config::{Config, ConfigError, ConfigErrorKind, options};
-use headpond_state::row::RowFormat;
+use headpond_rows::RowFormat;
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Context, Error, Result};
 

@@ -5,7 +5,7 @@
 //! its second, is the average that the query calls `mean_delay`. These are *columns*. They change nothing of what is stored, and a state
 //! without them can be read as well: its columns then have numbers, and the fields' names.
 
-use crate::row::{FieldType, RowSchema};
+use crate::schema::{FieldType, RowSchema};
 use serde::{Deserialize, Serialize};
 
 /// The columns of a state, part by part of its entries. A part without columns is named by its schema. A column without a name is not
@@ -88,7 +88,7 @@ impl UserKeyColumn {
 pub struct ValueColumn {
     /// The column's name.
     pub name: String,
-    /// The field it shows. Fields that belong together have the name of the first (see [`sums`](crate::sums)).
+    /// The field it shows. Fields that belong together have the name of the first, as those of a sum do.
     pub field: String,
     /// The field that it is divided by, as an average is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

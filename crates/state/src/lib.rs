@@ -10,10 +10,11 @@
 //! neither Protobuf nor SQL, and every backend understands every codec.
 //!
 //! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`], [`backend`], [`write_batch`],
-//! [`snapshot`], [`canonical`], [`state_reader`], [`migration`], [`clock`], [`ttl`], [`codec`], [`row`], [`sums`],
-//! [`typed`], [`names`], [`printable`].
+//! [`snapshot`], [`canonical`], [`state_reader`], [`migration`], [`clock`], [`ttl`], [`codec`], [`schema`],
+//! [`typed`], [`bytes`], [`names`], [`printable`].
 
 pub mod backend;
+pub mod bytes;
 pub mod canonical;
 pub mod clock;
 pub mod codec;
@@ -27,10 +28,9 @@ pub mod migration;
 pub mod names;
 pub mod printable;
 pub mod remedy;
-pub mod row;
+pub mod schema;
 pub mod snapshot;
 pub mod state_reader;
-pub mod sums;
 pub mod ttl;
 pub mod typed;
 pub mod write_batch;

@@ -3,8 +3,8 @@
 use crate::clicks::Click;
 use headpond::stream::state::{StateTtlConfig, TimeDomain, ValueState, ValueStateDescriptor};
 use headpond::stream::{Collector, Context, KeyedProcessFunction, OutputTag, RuntimeContext};
+use headpond_codecs::ProstCodec;
 use headpond_runtime::Result;
-use headpond_state::codec::ProstCodec;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;

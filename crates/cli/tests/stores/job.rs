@@ -6,10 +6,10 @@ use headpond::stream::{
     StreamExecutionEnvironment,
 };
 use headpond_checkpoint::{CheckpointStore, Location, Stores};
+use headpond_codecs::SerdeCodec;
 use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::{Ending, Restore, Result};
 use headpond_state::StateBackend;
-use headpond_state::codec::SerdeCodec;
 use headpond_state_memory::HashMapStateBackend;
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;
 use serde_json::Value;

@@ -13,18 +13,42 @@ struct Layer {
 const ENGINES: &str = "rust-rocksdb";
 const BACKENDS: &str = "headpond-state-*";
 const SQL: [&str; 2] = ["datafusion*", "sqlparser"];
+const CODECS: [&str; 3] = ["apache-avro", "prost", "postcard"];
 const LAYERS: &[Layer] = &[
     Layer { name: "headpond-config", level: 0, must_not_know: &["headpond-*"] },
     Layer { name: "headpond-files", level: 0, must_not_know: &["headpond-*"] },
     Layer {
         name: "headpond-state",
         level: 1,
-        must_not_know: &[ENGINES, "tokio", "timely", "object_store", "jni", "arrow*", SQL[0], SQL[1], "headpond-*"],
+        must_not_know: &[
+            ENGINES,
+            "tokio",
+            "timely",
+            "object_store",
+            "jni",
+            "arrow*",
+            SQL[0],
+            SQL[1],
+            CODECS[0],
+            CODECS[1],
+            CODECS[2],
+            "headpond-*",
+        ],
     },
     Layer {
         name: "headpond-checkpoint",
         level: 2,
         must_not_know: &[ENGINES, BACKENDS, "tokio", "timely", "arrow*", SQL[0], SQL[1]],
+    },
+    Layer {
+        name: "headpond-rows",
+        level: 2,
+        must_not_know: &[ENGINES, BACKENDS, "tokio", "timely", SQL[0], SQL[1], CODECS[0], CODECS[1], CODECS[2]],
+    },
+    Layer {
+        name: "headpond-codecs",
+        level: 2,
+        must_not_know: &[ENGINES, BACKENDS, "tokio", "timely", "arrow*", SQL[0], SQL[1], "headpond-rows"],
     },
     Layer { name: "headpond-state-conformance", level: 2, must_not_know: &[ENGINES, "timely", SQL[0], SQL[1]] },
     Layer {

@@ -5,7 +5,7 @@ use arrow_schema::{DataType, Field, TimeUnit};
 use headpond_runtime::datum::column_of;
 use headpond_state::Result;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
-use headpond_state::row::{DataKind, Datum, FieldType};
+use headpond_state::schema::{DataKind, Datum, FieldType};
 use std::sync::Arc;
 
 /// Keys being collected, a column per component.

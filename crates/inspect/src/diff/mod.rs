@@ -12,7 +12,7 @@ use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
 use entries::{Entries, check_key_groups};
 use headpond_checkpoint::OperatorState;
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{Context, Entry, Error, MaxParallelism, Result, StateDescriptor, StateKind};
 use std::cmp::Ordering;
 use std::sync::Arc;

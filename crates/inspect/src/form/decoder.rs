@@ -2,7 +2,7 @@
 
 use super::entry_key::EntryKeyParts;
 use super::{Form, Place};
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::ttl::split_stamp;
 use headpond_state::{Entry, Error, Result};
 

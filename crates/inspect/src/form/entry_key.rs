@@ -2,7 +2,7 @@
 
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
 use headpond_state::encoding::{KeyReader, KeySchema};
-use headpond_state::row::{DataKind, Datum, Field, FieldType, RowSchema};
+use headpond_state::schema::{DataKind, Datum, Field, FieldType, RowSchema};
 use headpond_state::{EntryOrder, Error, Result, StateDescriptor, StateKind};
 
 /// The states of windowed aggregates, by which descriptors without columns are known.

@@ -17,7 +17,7 @@ mod value;
 pub(crate) use decoder::{Decoder, Rows};
 
 use entry_key::EntryKeyForm;
-use headpond_state::row::{DataKind, FieldType};
+use headpond_state::schema::{DataKind, FieldType};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{MaxParallelism, Result, StateDescriptor};
 use value::ValueForm;

@@ -4,7 +4,8 @@
 //! newest session (its start, its end, its accumulators), then the others as a list of the same.
 
 use super::shown_row::{GiveRow, ShownRow};
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowSchema};
+use headpond_rows::RowCodec;
+use headpond_state::schema::{DataKind, Datum, Field, RowSchema};
 use headpond_state::{Error, Result, StateDescriptor, StateKind};
 
 /// What the fields of such a row begin with, and the last one.

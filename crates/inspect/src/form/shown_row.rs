@@ -1,9 +1,9 @@
 //! Fields of a row that are shown as one column: a sum with what rounding has lost, an average of a sum and a count.
 
+use headpond_rows::sums::{EXACT_PARTS, ExactSum, IS_SET, LOST};
 use headpond_state::StateColumns;
 use headpond_state::columns::ValueColumn;
-use headpond_state::row::{DataKind, Datum, Field, FieldType};
-use headpond_state::sums::{EXACT_PARTS, ExactSum, IS_SET, LOST};
+use headpond_state::schema::{DataKind, Datum, Field, FieldType};
 use headpond_state::{Error, Result};
 
 /// Takes a row of a value: its namespace, where the value tells it, and its columns.

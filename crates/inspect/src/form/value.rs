@@ -2,8 +2,10 @@
 
 use super::sessions::SessionsForm;
 use super::shown_row::{GiveRow, ShownRow};
-use headpond_state::codec::{AvroCodec, Codec, Counter, FixedWidth, Utf8};
-use headpond_state::row::{DataKind, Datum, FieldType, RowCodec, RowFormat, RowSchema};
+use headpond_codecs::AvroCodec;
+use headpond_rows::{RowCodec, RowFormat};
+use headpond_state::codec::{Codec, Counter, FixedWidth, Utf8};
+use headpond_state::schema::{DataKind, Datum, FieldType, RowSchema};
 use headpond_state::{Error, Result, StateDescriptor, StateKind};
 
 /// The name of the only column of a value that has no fields.

@@ -2,7 +2,7 @@
 
 use crate::support::{TestJob, TestOperator, entry, key, row};
 use headpond_inspect::{StateDiff, as_text, diff};
-use headpond_state::row::RowFormat;
+use headpond_rows::RowFormat;
 use headpond_state::{CodecId, StateDescriptor, StateKind};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,8 @@
 
 use crate::support::{TestJob, TestOperator, entry, key, row};
 use headpond_inspect::{FileFormat, RowWriter};
-use headpond_state::row::{Datum, RowFormat};
+use headpond_rows::RowFormat;
+use headpond_state::schema::Datum;
 use headpond_state::{CodecId, StateDescriptor, StateKind};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::fs::{self, File};

@@ -1,11 +1,13 @@
 //! Every shape of state, and every codec, as rows.
 
 use crate::support::{TestEntry, TestJob, TestOperator, entry, key, row, rows, stamped};
-use headpond_state::codec::{AvroCodec, Codec, SerdeCodec, Utf8};
+use headpond_codecs::{AvroCodec, SerdeCodec};
+use headpond_rows::RowFormat;
+use headpond_rows::sums::ExactSum;
+use headpond_state::codec::{Codec, Utf8};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::encoding::{put_i16, put_i64, window_namespace};
-use headpond_state::row::{DataKind, Datum, RowFormat};
-use headpond_state::sums::ExactSum;
+use headpond_state::schema::{DataKind, Datum};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::typed::Timers;
 use headpond_state::{CodecId, EntryOrder, StateColumns, StateDescriptor, StateKind};
@@ -24,7 +26,7 @@ fn k(text: &str) -> Vec<u8> {
     key("utf8", &[text.into()])
 }
 
-fn times(names: [&str; 2]) -> headpond_state::row::RowSchema {
+fn times(names: [&str; 2]) -> headpond_state::schema::RowSchema {
     format!("{} timestamp, {} timestamp", names[0], names[1]).parse().expect("a schema")
 }
 

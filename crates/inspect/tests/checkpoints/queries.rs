@@ -1,7 +1,7 @@
 //! SQL over tables.
 
 use crate::support::{Canonical, TestJob, TestOperator, entry, key, row, rows, try_rows};
-use headpond_state::row::RowFormat;
+use headpond_rows::RowFormat;
 use headpond_state::{CodecId, ErrorKind, StateDescriptor, StateKind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

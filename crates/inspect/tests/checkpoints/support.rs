@@ -3,8 +3,9 @@
 use headpond_checkpoint::manifest::{OperatorState, SubtaskState};
 use headpond_checkpoint::{CheckpointStorage, LocalStores, Manifest, StorageOptions};
 use headpond_inspect::{InspectedCheckpoint, RecordBatch, RowSink, SchemaRef, StateCatalog, StateReaders, as_text};
+use headpond_rows::{RowCodec, RowFormat};
 use headpond_state::encoding::{EntryKeys, KeySchema};
-use headpond_state::row::{Datum, RowCodec, RowFormat};
+use headpond_state::schema::Datum;
 use headpond_state::state_reader::CanonicalStateReader;
 use headpond_state::{
     AttemptId, CheckpointId, Entry, Flow, KeyGroupRange, KeyedBackendParams, MaxParallelism, OperatorClock, OperatorId,

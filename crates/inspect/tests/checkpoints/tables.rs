@@ -1,8 +1,9 @@
 //! What tables there are, and how a checkpoint is found.
 
 use crate::support::{TestJob, TestOperator, entry, key, row, rows, try_rows};
+use headpond_rows::RowFormat;
 use headpond_state::columns::ValueColumn;
-use headpond_state::row::{Datum, RowFormat};
+use headpond_state::schema::Datum;
 use headpond_state::typed::Timers;
 use headpond_state::{CodecId, StateColumns, StateDescriptor, StateKind};
 

@@ -6,10 +6,10 @@ use headpond::stream::{
     CollectSink, Collector, Context, KeyedProcessFunction, RecordReader, RecordSource, RuntimeContext,
     StreamExecutionEnvironment,
 };
+use headpond_codecs::SerdeCodec;
 use headpond_object_store::{ObjectStoreOptions, ObjectStores};
 use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::{Ending, Result};
-use headpond_state::codec::SerdeCodec;
 use headpond_state_memory::HashMapStateBackend;
 use serde_json::Value;
 use std::collections::BTreeMap;

@@ -6,7 +6,7 @@ use super::layout::{Feed, Layout};
 use super::overflow::Overflow;
 use super::transitions::Transitions;
 use headpond_runtime::batch::ChangeBatch;
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{Error, Result};
 
 /// The accumulators of groups that are numbered from 0 in the order in which they were pushed.

@@ -9,8 +9,8 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
-use headpond_state::row::Datum;
-use headpond_state::sums::ExactSum;
+use headpond_rows::sums::ExactSum;
+use headpond_state::schema::Datum;
 use headpond_state::{Error, Result};
 use std::cmp::Ordering;
 

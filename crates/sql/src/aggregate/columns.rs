@@ -4,7 +4,7 @@ use super::layout::{AggregateCall, AggregateFunction, AggregatePlan, CallCells, 
 use arrow_schema::Field as ArrowField;
 use headpond_runtime::datum::field_type;
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
-use headpond_state::row::{DataKind, Field, RowSchema};
+use headpond_state::schema::{DataKind, Field, RowSchema};
 use headpond_state::{Result, StateColumns};
 
 /// The names of the beginning and the end of a window.

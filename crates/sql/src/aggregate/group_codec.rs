@@ -2,8 +2,9 @@
 
 use super::accumulators::Accumulators;
 use super::layout::AggregatePlan;
+use headpond_rows::RowCodec;
 use headpond_state::backend::KeyBatch;
-use headpond_state::row::{Datum, RowCodec};
+use headpond_state::schema::Datum;
 use headpond_state::{Context, KeyedStateBackend, Result, StateId};
 
 /// Writes and reads accumulators of one layout. Buffers are kept from group to group.

@@ -4,10 +4,11 @@ use super::cell::CellKind;
 use crate::gathering::MiniBatch;
 use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use headpond_rows::sums::{EXACT_PARTS, IS_SET, LOST};
+use headpond_rows::{RowCodec, RowEvolution, RowFormat, Together};
 use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, FieldType, RowCodec, RowEvolution, RowFormat, RowSchema, Together};
-use headpond_state::sums::{EXACT_PARTS, IS_SET, LOST};
+use headpond_state::schema::{DataKind, Datum, Field, FieldType, RowSchema};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Error, Result};
 

@@ -3,8 +3,8 @@
 use super::accumulators::Accumulators;
 use super::cell::{Cell, CellKind, CellValues, add_compensated, is_beyond};
 use super::overflow::Overflow;
-use headpond_state::row::Datum;
-use headpond_state::sums::ExactSum;
+use headpond_rows::sums::ExactSum;
+use headpond_state::schema::Datum;
 use std::cmp::Ordering;
 
 /// A group that takes up another one: where to, and where from.

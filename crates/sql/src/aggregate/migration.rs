@@ -16,7 +16,7 @@ pub(super) fn migration(
     declared: &StateDescriptor,
 ) -> Result<Migration> {
     if declared.name != VALUES {
-        return Migration::of_rows(restored, declared, &plan.layout.evolution());
+        return plan.layout.evolution().migration(restored, declared);
     }
     declared.check_restored_key(restored)?;
     let new = plan.layout.new_sets(&restored.value_schema).ok_or_else(|| {

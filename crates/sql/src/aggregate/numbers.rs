@@ -1,4 +1,4 @@
-//! Accumulators that are numbers, kept and read without a [`Datum`](headpond_state::row::Datum) for each.
+//! Accumulators that are numbers, kept and read without a [`Datum`](headpond_state::schema::Datum) for each.
 
 use super::accumulators::Accumulators;
 use super::cell::{Cell, CellKind, CellValues, misfit};

@@ -5,7 +5,7 @@ use arrow_array::ArrayRef;
 use headpond_runtime::datum::datum_at;
 use headpond_state::Result;
 use headpond_state::backend::KeyBatch;
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 
 /// Stored rows of a piece.
 const ROWS_PER_PIECE: usize = 4096;

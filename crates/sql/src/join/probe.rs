@@ -6,7 +6,7 @@ use headpond_runtime::datum::column_of;
 use headpond_runtime::numbers::column_of_numbers;
 use headpond_state::backend::{Flow, KeyBatch, ScanRange};
 use headpond_state::encoding::put_i64;
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{KeyedStateBackend, Result};
 
 /// Ranges that are read together at most.

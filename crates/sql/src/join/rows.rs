@@ -13,11 +13,12 @@
 
 use super::plan::{JoinPlan, JoinSide};
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use headpond_rows::{RowCodec, RowEvolution, RowFormat};
 use headpond_runtime::datum::{datum_at, field_type, row_schema};
 use headpond_runtime::numbers::{NumberColumn, is_number};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowEvolution, RowFormat, RowSchema};
+use headpond_state::schema::{DataKind, Datum, Field, RowSchema};
 use headpond_state::ttl::{self, TtlConfig};
 use headpond_state::{Context, EntryOrder, Error, Migration, Result, StateColumns, StateDescriptor, StateKind};
 use std::sync::Arc;
@@ -122,7 +123,7 @@ impl SideRows {
             )));
         }
         let evolution = RowEvolution { first_name_ending: side.ending.clone(), ..RowEvolution::default() };
-        Migration::of_rows(restored, declared, &evolution)
+        evolution.migration(restored, declared)
     }
 
     /// The declaration of the state.

@@ -10,7 +10,7 @@ use super::rows::Kept;
 use super::stored::Stored;
 use headpond_runtime::operator::{OperatorContext, Progress};
 use headpond_runtime::{KeyedBatch, Output};
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{KeyedStateBackend, Result, WriteBatch};
 
 /// A batch of one side.

@@ -9,11 +9,12 @@ use super::sort_key::SortKeys;
 use crate::aggregate::Grouping;
 use crate::gathering::{Gathering, give_slices};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use headpond_rows::{RowCodec, RowEvolution};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::datum::{column_of, datum_at, row_schema};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
-use headpond_state::row::{Datum, RowCodec, RowEvolution};
+use headpond_state::schema::Datum;
 use headpond_state::{
     Context, Error, KeyedStateBackend, Migration, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
 };
@@ -66,7 +67,7 @@ impl KeyedOperatorFactory for FirstRowFactory {
 
     fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
         RankPlan::check_basis(restored, declared)?;
-        Migration::of_rows(restored, declared, &RowEvolution::default())
+        RowEvolution::default().migration(restored, declared)
     }
 }
 

@@ -15,9 +15,10 @@ pub(crate) use top::TopRowsFactory;
 
 use crate::gathering::MiniBatch;
 use arrow_schema::SchemaRef;
+use headpond_rows::RowFormat;
 use headpond_state::StateColumns;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{Field, RowFormat, RowSchema};
+use headpond_state::schema::{Field, RowSchema};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Context, Error, Result, StateDescriptor};
 

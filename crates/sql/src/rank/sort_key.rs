@@ -10,7 +10,7 @@ use headpond_runtime::datum::field_type;
 use headpond_runtime::key::KeyEncoder;
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::put_datum;
-use headpond_state::row::{Datum, FieldType};
+use headpond_state::schema::{Datum, FieldType};
 use headpond_state::{MaxParallelism, Result};
 
 /// Makes the sort keys of rows.

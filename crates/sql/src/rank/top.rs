@@ -20,7 +20,7 @@ use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorCo
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
 use headpond_state::encoding::{KeySchema, put_null, put_u64};
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{
     CodecId, Context, Entry, EntryConversion, Error, Flow, KeyedStateBackend, MaxParallelism, Migration, Result,
     StateColumns, StateDescriptor, StateId, StateKind, WriteBatch, ttl,

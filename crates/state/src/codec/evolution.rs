@@ -1,6 +1,6 @@
 //! Which changes of a value's schema a codec bears.
 
-use crate::row::RowSchema;
+use crate::schema::RowSchema;
 
 /// Whether values whose descriptor said `written` can be read by the codec of this name under the schema `declared`.
 ///

@@ -1,9 +1,9 @@
 //! Numbers and truth values in their own width.
 
 use super::{Codec, trailing, unknown_version};
+use crate::bytes::{ByteReader, truth};
 use crate::descriptor::CodecId;
 use crate::error::Result;
-use crate::row::{Input, truth};
 
 const VERSION: u8 = 1;
 
@@ -32,7 +32,7 @@ macro_rules! fixed_width {
 
                 #[inline]
                 fn decode(&self, bytes: &[u8]) -> Result<$ty> {
-                    let mut input = Input(bytes);
+                    let mut input = ByteReader(bytes);
                     match input.byte()? {
                         VERSION => {}
                         other => return Err(unknown_version(stringify!($ty), other, VERSION)),
@@ -61,7 +61,7 @@ impl Codec<bool> for FixedWidth {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<bool> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         match input.byte()? {
             VERSION => {}
             other => return Err(unknown_version("bool", other, VERSION)),
@@ -95,7 +95,7 @@ impl Codec<i64> for Counter {
 
     #[inline]
     fn decode(&self, bytes: &[u8]) -> Result<i64> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         let value = i64::from_le_bytes(input.array()?);
         if input.is_empty() { Ok(value) } else { Err(trailing(input.len())) }
     }

@@ -10,22 +10,15 @@
 //! | [`FixedWidth`] | integers, floating-point numbers, truth values |
 //! | [`Counter`] | an `i64` that a merge operator adds to |
 //! | [`Utf8`], [`Bytes`] | text, bytes |
-//! | [`ProstCodec`] | Protobuf messages |
-//! | [`AvroCodec`] | Avro data, resolved to the reader's schema |
-//! | [`SerdeCodec`] | any type serde knows, under an explicit name and version |
-//! | [`RowCodec`](crate::row::RowCodec) | SQL rows |
+//!
+//! Those of other crates: Protobuf messages, Avro data and whatever serde knows in `headpond-codecs`, SQL rows in
+//! `headpond-rows`.
 
-mod avro;
 mod evolution;
 mod fixed;
-mod message;
-mod serde;
 mod text;
 
-pub use avro::AvroCodec;
 pub use fixed::{Counter, FixedWidth};
-pub use message::ProstCodec;
-pub use serde::SerdeCodec;
 pub use text::{Bytes, Utf8};
 
 pub(crate) use evolution::reads;
@@ -58,7 +51,7 @@ pub trait Codec<T>: Debug + Send + Sync {
 
 /// The error for a value that another version of a codec wrote.
 #[cold]
-pub(crate) fn unknown_version(codec: &str, found: u8, known: u8) -> Error {
+pub fn unknown_version(codec: &str, found: u8, known: u8) -> Error {
     Error::incompatible(format!(
         "a value was written with version {found} of the codec `{codec}`; this is version {known}"
     ))
@@ -67,6 +60,6 @@ pub(crate) fn unknown_version(codec: &str, found: u8, known: u8) -> Error {
 
 /// The error for bytes after a value.
 #[cold]
-pub(crate) fn trailing(more: usize) -> Error {
+pub fn trailing(more: usize) -> Error {
     Error::corrupt(format!("a value is followed by {more} more bytes"))
 }

@@ -1,9 +1,9 @@
 //! Text and bytes.
 
 use super::{Codec, unknown_version};
+use crate::bytes::{ByteReader, text};
 use crate::descriptor::CodecId;
 use crate::error::Result;
-use crate::row::{Input, text};
 
 const VERSION: u8 = 1;
 
@@ -57,7 +57,7 @@ impl Codec<Vec<u8>> for Bytes {
 
 /// What follows the version byte.
 fn content<'a>(codec: &str, bytes: &'a [u8]) -> Result<&'a [u8]> {
-    let mut input = Input(bytes);
+    let mut input = ByteReader(bytes);
     match input.byte()? {
         VERSION => Ok(input.0),
         other => Err(unknown_version(codec, other, VERSION)),

@@ -5,7 +5,7 @@ use super::write::{
     put_bool, put_bytes, put_f32, put_f64, put_i8, put_i16, put_i32, put_i64, put_null, put_present, put_str, put_u64,
 };
 use crate::error::Result;
-use crate::row::{DataKind, FieldType};
+use crate::schema::{DataKind, FieldType};
 
 /// A type that is one or more components of a key: of a stream's key, or the user key of a map.
 ///
@@ -99,7 +99,7 @@ impl<T: KeyComponent> KeyComponent for Option<T> {
         let kind = match inner.len() {
             1 => inner.remove(0).kind,
             _ => DataKind::Struct(
-                inner.into_iter().enumerate().map(|(i, ty)| crate::row::Field::new(format!("f{i}"), ty)).collect(),
+                inner.into_iter().enumerate().map(|(i, ty)| crate::schema::Field::new(format!("f{i}"), ty)).collect(),
             ),
         };
         types.push(kind.nullable());

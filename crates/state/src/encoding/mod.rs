@@ -35,7 +35,7 @@
 //!
 //! ```
 //! use headpond_state::encoding::{self, EntryKeys, KeySchema};
-//! use headpond_state::{MaxParallelism, row::Datum};
+//! use headpond_state::{MaxParallelism, schema::Datum};
 //!
 //! let schema: KeySchema = "utf8?,int64".parse()?;
 //! let mut key = Vec::new();

@@ -1,8 +1,9 @@
 //! Reading components back from bytes that may be anything.
 
 use super::{BYTES_END, ESCAPED_ZERO, LIST_END, NULL, PRESENT};
+use crate::bytes::{ByteReader, truth};
 use crate::error::{Error, Result};
-use crate::row::{DataKind, Datum, FieldType, Input, truth};
+use crate::schema::{DataKind, Datum, FieldType};
 use std::borrow::Cow;
 
 /// Reads components one after the other.
@@ -11,14 +12,14 @@ use std::borrow::Cow;
 /// encoding would have written: also where they hold a second form of a value, such as −0.0.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyReader<'a> {
-    input: Input<'a>,
+    input: ByteReader<'a>,
 }
 
 impl<'a> KeyReader<'a> {
     /// A reader at the beginning of `bytes`.
     #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
-        KeyReader { input: Input(bytes) }
+        KeyReader { input: ByteReader(bytes) }
     }
 
     /// What is still to be read.

@@ -4,7 +4,7 @@ use super::component::KeyComponent;
 use super::read::KeyReader;
 use super::write::put_datum;
 use crate::error::{Context, Error, Result};
-use crate::row::{Datum, FieldType, display_types, parse_types};
+use crate::schema::{Datum, FieldType, display_types, parse_types};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

@@ -2,7 +2,7 @@
 
 use super::{BYTES_END, ESCAPED_ZERO, LIST_END, NULL, PRESENT};
 use crate::error::{Error, Result};
-use crate::row::{DataKind, Datum, FieldType};
+use crate::schema::{DataKind, Datum, FieldType};
 
 /// Appends NULL, for a nullable component or element.
 #[inline]

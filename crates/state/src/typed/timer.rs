@@ -2,12 +2,12 @@
 
 use super::context::KeyContext;
 use crate::backend::{Flow, KeyedStateBackend, ScanRange};
+use crate::bytes::{ByteReader, put_varint};
 use crate::descriptor::{CodecId, StateDescriptor, StateKind};
 use crate::encoding::EntryKeys;
 use crate::error::{Context, Error, Result};
 use crate::id::StateId;
 use crate::key_group::KeyGroup;
-use crate::row::{Input, put_varint};
 use crate::write_batch::WriteBatch;
 
 /// The version of a timer's value: the version, then the length of the key (varint), which tells key and namespace
@@ -238,7 +238,7 @@ impl Timers {
 
 fn due_timer(keys: EntryKeys, entry_key: &[u8], value: &[u8]) -> Result<DueTimer> {
     let timer = keys.split_timer(entry_key)?;
-    let mut input = Input(value);
+    let mut input = ByteReader(value);
     let version = input.byte()?;
     if version != VERSION {
         return Err(crate::codec::unknown_version("timer", version, VERSION));

@@ -1,9 +1,8 @@
 //! Any type, and any data of it.
 
-use headpond_state::row::{DataKind, Datum, Field, FieldType, RowSchema};
+use headpond_state::schema::{DataKind, Datum, Field, FieldType, RowSchema};
 use proptest::collection::vec;
 use proptest::prelude::*;
-use std::cmp::Ordering;
 
 pub(crate) fn field_type() -> impl Strategy<Value = FieldType> {
     let simple = prop_oneof![
@@ -69,43 +68,4 @@ fn any_f32() -> impl Strategy<Value = f32> {
 
 fn any_f64() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(-0.0), Just(f64::NAN), Just(f64::INFINITY), any::<u64>().prop_map(f64::from_bits)]
-}
-
-/// The order of values: NULL first, NaN last and equal to itself, −0.0 equal to 0.0.
-pub(crate) fn order(ty: &FieldType, a: &Datum, b: &Datum) -> Ordering {
-    match (&ty.kind, a, b) {
-        (_, Datum::Null, Datum::Null) => Ordering::Equal,
-        (_, Datum::Null, _) => Ordering::Less,
-        (_, _, Datum::Null) => Ordering::Greater,
-        (_, Datum::Bool(a), Datum::Bool(b)) => a.cmp(b),
-        (DataKind::UInt64, Datum::Int64(a), Datum::Int64(b)) => (*a as u64).cmp(&(*b as u64)),
-        (_, Datum::Int64(a), Datum::Int64(b)) => a.cmp(b),
-        (_, Datum::Float64(a), Datum::Float64(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
-        (_, Datum::Decimal(a), Datum::Decimal(b)) => a.cmp(b),
-        (_, Datum::Utf8(a), Datum::Utf8(b)) => a.cmp(b),
-        (_, Datum::Binary(a), Datum::Binary(b)) => a.cmp(b),
-        (DataKind::List(element), Datum::List(a), Datum::List(b)) => a
-            .iter()
-            .zip(b)
-            .map(|(a, b)| order(element, a, b))
-            .find(|order| order.is_ne())
-            .unwrap_or_else(|| a.len().cmp(&b.len())),
-        (DataKind::Struct(fields), Datum::Struct(a), Datum::Struct(b)) => fields
-            .iter()
-            .zip(a.iter().zip(b))
-            .map(|(field, (a, b))| order(&field.ty, a, b))
-            .find(|order| order.is_ne())
-            .unwrap_or(Ordering::Equal),
-        _ => panic!("{a:?} and {b:?} are not of {ty}"),
-    }
-}
-
-/// Whether two rows hold the same bits, a NaN being itself.
-pub(crate) fn same(a: &[Datum], b: &[Datum]) -> bool {
-    a.len() == b.len()
-        && a.iter().zip(b).all(|(a, b)| match (a, b) {
-            (Datum::Float64(a), Datum::Float64(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
-            (Datum::List(a), Datum::List(b)) | (Datum::Struct(a), Datum::Struct(b)) => same(a, b),
-            _ => a == b,
-        })
 }

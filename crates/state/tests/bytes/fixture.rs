@@ -3,7 +3,7 @@
 //! Floats may be `"NaN"`, `"inf"`, `"-inf"`, `"-0"`; decimals and `uint64` are text where JSON's numbers fall short;
 //! `binary` is text in hexadecimal.
 
-use headpond_state::row::{DataKind, Datum, FieldType};
+use headpond_state::schema::{DataKind, Datum, FieldType};
 use serde_json::Value;
 
 /// The columns of every line that is not a comment.

@@ -4,7 +4,7 @@
 
 use crate::fixture::{columns, datum, from_hex, to_hex};
 use headpond_state::encoding::{EntryKeys, KeySchema, VERSION, window_namespace};
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{KeyGroup, MaxParallelism};
 use serde_json::Value;
 

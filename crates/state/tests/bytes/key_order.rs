@@ -1,10 +1,11 @@
 //! Keys sort as their values do.
 
-use crate::data::{datum, field_type, order};
+use crate::data::{datum, field_type};
 use headpond_state::encoding::{EntryKeys, KeyReader, KeySchema, put_datum, window_namespace, window_of_namespace};
-use headpond_state::row::{Datum, FieldType};
+use headpond_state::schema::{DataKind, Datum, FieldType};
 use headpond_state::{ErrorKind, KeyGroup, MaxParallelism};
 use proptest::prelude::*;
+use std::cmp::Ordering;
 
 fn bytes(ty: &FieldType, datum: &Datum) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -113,4 +114,33 @@ fn a_datum_of_another_type_is_refused_with_its_place() {
     assert_eq!(out, [7]);
     assert!(schema.encode(&[Datum::Null, Datum::Null], &mut out).is_err());
     assert!(schema.encode(&[Datum::Int64(3)], &mut out).is_err());
+}
+
+/// The order of values: NULL first, NaN last and equal to itself, −0.0 equal to 0.0.
+fn order(ty: &FieldType, a: &Datum, b: &Datum) -> Ordering {
+    match (&ty.kind, a, b) {
+        (_, Datum::Null, Datum::Null) => Ordering::Equal,
+        (_, Datum::Null, _) => Ordering::Less,
+        (_, _, Datum::Null) => Ordering::Greater,
+        (_, Datum::Bool(a), Datum::Bool(b)) => a.cmp(b),
+        (DataKind::UInt64, Datum::Int64(a), Datum::Int64(b)) => (*a as u64).cmp(&(*b as u64)),
+        (_, Datum::Int64(a), Datum::Int64(b)) => a.cmp(b),
+        (_, Datum::Float64(a), Datum::Float64(b)) => a.partial_cmp(b).unwrap_or_else(|| a.is_nan().cmp(&b.is_nan())),
+        (_, Datum::Decimal(a), Datum::Decimal(b)) => a.cmp(b),
+        (_, Datum::Utf8(a), Datum::Utf8(b)) => a.cmp(b),
+        (_, Datum::Binary(a), Datum::Binary(b)) => a.cmp(b),
+        (DataKind::List(element), Datum::List(a), Datum::List(b)) => a
+            .iter()
+            .zip(b)
+            .map(|(a, b)| order(element, a, b))
+            .find(|order| order.is_ne())
+            .unwrap_or_else(|| a.len().cmp(&b.len())),
+        (DataKind::Struct(fields), Datum::Struct(a), Datum::Struct(b)) => fields
+            .iter()
+            .zip(a.iter().zip(b))
+            .map(|(field, (a, b))| order(&field.ty, a, b))
+            .find(|order| order.is_ne())
+            .unwrap_or(Ordering::Equal),
+        _ => panic!("{a:?} and {b:?} are not of {ty}"),
+    }
 }

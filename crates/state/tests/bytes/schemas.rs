@@ -3,7 +3,7 @@
 use crate::data::{field_type, row_schema};
 use headpond_state::ErrorKind;
 use headpond_state::encoding::KeySchema;
-use headpond_state::row::{FieldType, RowSchema};
+use headpond_state::schema::{FieldType, RowSchema};
 use proptest::prelude::*;
 
 proptest! {

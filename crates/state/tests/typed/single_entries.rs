@@ -1,11 +1,11 @@
 //! Value, reducing and aggregating states.
 
 use crate::sorted_backend::SortedBackend;
-use headpond_state::codec::{Codec, Counter, FixedWidth, SerdeCodec, Utf8};
+use headpond_state::codec::{Codec, Counter, FixedWidth, Utf8};
 use headpond_state::encoding::{NO_NAMESPACE, window_namespace};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::typed::{AggregateFunction, AggregatingState, KeyContext, ListState, ReducingState, ValueState};
-use headpond_state::{Context, Error, ErrorKind, MaxParallelism, MergeOperator, OperatorClock, Result};
+use headpond_state::{CodecId, Context, Error, ErrorKind, MaxParallelism, MergeOperator, OperatorClock, Result};
 use std::sync::Arc;
 
 fn clock() -> Arc<OperatorClock> {
@@ -180,7 +180,7 @@ impl AggregateFunction for Mean {
 #[test]
 fn aggregating_state_keeps_an_accumulator() -> Result<()> {
     let mut backend = SortedBackend::default();
-    let codec: Arc<dyn Codec<(u64, f64)>> = Arc::new(SerdeCodec::new("mean", 1));
+    let codec: Arc<dyn Codec<(u64, f64)>> = Arc::new(CountAndSum);
     let descriptor = AggregatingState::<Mean>::descriptor("mean", &*codec);
     let mut state = AggregatingState::register(&mut backend, &clock(), &descriptor, codec, Mean)?;
     assert_eq!(state.get(&mut backend, at(b"UA"))?, None);
@@ -194,4 +194,28 @@ fn aggregating_state_keeps_an_accumulator() -> Result<()> {
     state.clear(&mut backend, at(b"EV"))?;
     assert_eq!(state.get(&mut backend, at(b"EV"))?, None);
     Ok(())
+}
+
+/// How many there were, and their sum.
+#[derive(Debug)]
+struct CountAndSum;
+
+impl Codec<(u64, f64)> for CountAndSum {
+    fn id(&self) -> CodecId {
+        CodecId::new("count-and-sum", 1)
+    }
+
+    fn schema(&self) -> String {
+        "count and sum".to_owned()
+    }
+
+    fn encode(&self, (count, sum): &(u64, f64), out: &mut Vec<u8>) -> Result<()> {
+        FixedWidth.encode(count, out)?;
+        FixedWidth.encode(sum, out)
+    }
+
+    fn decode(&self, bytes: &[u8]) -> Result<(u64, f64)> {
+        let (count, sum) = bytes.split_at(bytes.len() / 2);
+        Ok((FixedWidth.decode(count)?, FixedWidth.decode(sum)?))
+    }
 }

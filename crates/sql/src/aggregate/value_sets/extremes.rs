@@ -6,7 +6,7 @@ use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::layout::Feed;
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::encoding::put_i16;
-use headpond_state::row::Datum;
+use headpond_state::schema::Datum;
 use headpond_state::{Error, Flow, KeyedStateBackend, Result};
 
 /// The bytes of a set's number in an entry's key.

@@ -29,7 +29,7 @@ use headpond_runtime::datum::field_type;
 use headpond_runtime::key::KeyEncoder;
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{KeySchema, put_datum, put_i16};
-use headpond_state::row::{Datum, FieldType};
+use headpond_state::schema::{Datum, FieldType};
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{
     CodecId, Context, Error, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,

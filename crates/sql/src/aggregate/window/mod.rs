@@ -25,7 +25,7 @@ use super::layout::AggregatePlan;
 use super::migration::migration;
 use crate::expression::WindowShape;
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorSetup};
-use headpond_state::row::RowSchema;
+use headpond_state::schema::RowSchema;
 use headpond_state::{Migration, Result, StateDescriptor};
 use std::sync::Arc;
 

@@ -35,7 +35,7 @@ use headpond_runtime::batch::ChangeBatch;
 use headpond_runtime::operator::{Counters, KeyedOperator, OperatorContext, OperatorSetup, Progress};
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{EntryKeys, NO_NAMESPACE};
-use headpond_state::row::RowSchema;
+use headpond_state::schema::RowSchema;
 use headpond_state::typed::{DueTimer, KeyContext, TimerCursor, Timers};
 use headpond_state::{
     Context, Error, KeyedStateBackend, MaxParallelism, Result, StateDescriptor, StateId, StateKind, WriteBatch,

@@ -8,7 +8,8 @@
 use crate::aggregate::accumulators::Accumulators;
 use crate::aggregate::group::ACCUMULATORS;
 use crate::aggregate::layout::Layout;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
+use headpond_rows::{RowCodec, RowFormat};
+use headpond_state::schema::{DataKind, Datum, Field, RowSchema};
 use headpond_state::{Context, Error, Result};
 
 /// The fields before the newest session's accumulators.

@@ -3,9 +3,10 @@
 //! A line of the fixture is `schema | row as JSON | row | protobuf | avro`, the formats in hexadecimal. Lines are only
 //! ever added.
 
-use crate::data::same;
 use crate::fixture::{columns, datum, from_hex, to_hex};
-use headpond_state::row::{Datum, RowCodec, RowFormat, RowSchema};
+use crate::same;
+use headpond_rows::{RowCodec, RowFormat};
+use headpond_state::schema::{Datum, RowSchema};
 use serde_json::Value;
 
 const FIXTURE: &str = include_str!("../fixtures/row-formats-v1.txt");

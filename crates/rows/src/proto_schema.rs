@@ -1,27 +1,25 @@
 //! The `.proto` text of a row's message.
 
 use super::names::identifiers;
-use super::schema::{DataKind, Field, FieldType, RowSchema};
+use headpond_state::schema::{DataKind, Field, FieldType, RowSchema};
 use std::fmt::Write;
 
-impl RowSchema {
-    /// The text of a `.proto` file whose message `name` is what the format `protobuf` writes after its version byte.
-    /// Names of fields are adapted where Protobuf allows only letters, digits and `_`.
-    ///
-    /// ```
-    /// # use headpond_state::row::RowSchema;
-    /// let schema: RowSchema = "flights int64, delay float64?".parse()?;
-    /// assert_eq!(
-    ///     schema.to_proto("Total"),
-    ///     "syntax = \"proto3\";\n\nmessage Total {\n  optional sint64 flights = 1;\n  optional double delay = 2;\n}\n"
-    /// );
-    /// # Ok::<(), headpond_state::Error>(())
-    /// ```
-    pub fn to_proto(&self, name: &str) -> String {
-        let mut text = String::from("syntax = \"proto3\";\n\n");
-        message(name, self.fields(), 0, &mut text);
-        text
-    }
+/// The text of a `.proto` file whose message `name` is what the format `protobuf` writes after its version byte.
+/// Names of fields are adapted where Protobuf allows only letters, digits and `_`.
+///
+/// ```
+/// # use headpond_state::schema::RowSchema;
+/// let schema: RowSchema = "flights int64, delay float64?".parse()?;
+/// assert_eq!(
+///     headpond_rows::proto_schema(&schema, "Total"),
+///     "syntax = \"proto3\";\n\nmessage Total {\n  optional sint64 flights = 1;\n  optional double delay = 2;\n}\n"
+/// );
+/// # Ok::<(), headpond_state::Error>(())
+/// ```
+pub fn proto_schema(schema: &RowSchema, name: &str) -> String {
+    let mut text = String::from("syntax = \"proto3\";\n\n");
+    message(name, schema.fields(), 0, &mut text);
+    text
 }
 
 fn message(name: &str, fields: &[Field], depth: usize, text: &mut String) {

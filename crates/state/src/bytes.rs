@@ -5,21 +5,24 @@ use crate::error::{Error, Result};
 /// Bytes still to be read. Every method fails with [`Corrupt`](crate::ErrorKind::Corrupt) instead of reading beyond the
 /// end.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
+pub struct ByteReader<'a>(pub &'a [u8]);
 
-impl<'a> Input<'a> {
+impl<'a> ByteReader<'a> {
+    /// How many are left.
     #[inline]
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
+    /// Whether none is left.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
+    /// The next `len` bytes.
     #[inline]
-    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+    pub fn take(&mut self, len: usize) -> Result<&'a [u8]> {
         match self.0.split_at_checked(len) {
             Some((taken, rest)) => {
                 self.0 = rest;
@@ -29,8 +32,9 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The next `N` bytes.
     #[inline]
-    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
         match self.0.split_first_chunk::<N>() {
             Some((taken, rest)) => {
                 self.0 = rest;
@@ -40,14 +44,15 @@ impl<'a> Input<'a> {
         }
     }
 
+    /// The next byte.
     #[inline]
-    pub(crate) fn byte(&mut self) -> Result<u8> {
+    pub fn byte(&mut self) -> Result<u8> {
         self.array::<1>().map(|[byte]| byte)
     }
 
     /// An unsigned LEB128 number of at most 64 bits.
     #[inline]
-    pub(crate) fn varint(&mut self) -> Result<u64> {
+    pub fn varint(&mut self) -> Result<u64> {
         if let [first, rest @ ..] = self.0
             && *first < 0x80
         {
@@ -74,21 +79,21 @@ impl<'a> Input<'a> {
 
     /// A signed number in zigzag form.
     #[inline]
-    pub(crate) fn zigzag(&mut self) -> Result<i64> {
+    pub fn zigzag(&mut self) -> Result<i64> {
         let raw = self.varint()?;
         Ok((raw >> 1) as i64 ^ -((raw & 1) as i64))
     }
 
     /// A length or count as a variable-length number.
     #[inline]
-    pub(crate) fn length(&mut self) -> Result<usize> {
+    pub fn length(&mut self) -> Result<usize> {
         let raw = self.varint()?;
         usize::try_from(raw).map_err(|_| too_short(usize::MAX, self.0.len()))
     }
 
     /// Bytes after their length.
     #[inline]
-    pub(crate) fn delimited(&mut self) -> Result<&'a [u8]> {
+    pub fn delimited(&mut self) -> Result<&'a [u8]> {
         let len = self.length()?;
         self.take(len)
     }
@@ -101,13 +106,13 @@ fn too_short(wanted: usize, left: usize) -> Error {
 
 /// Text from bytes.
 #[inline]
-pub(crate) fn text(bytes: &[u8]) -> Result<&str> {
+pub fn text(bytes: &[u8]) -> Result<&str> {
     std::str::from_utf8(bytes).map_err(|cause| Error::corrupt("text is not UTF-8").because(cause))
 }
 
 /// A truth value from its byte.
 #[inline]
-pub(crate) fn truth(byte: u8) -> Result<bool> {
+pub fn truth(byte: u8) -> Result<bool> {
     match byte {
         0 => Ok(false),
         1 => Ok(true),
@@ -117,7 +122,7 @@ pub(crate) fn truth(byte: u8) -> Result<bool> {
 
 /// Appends an unsigned LEB128 number.
 #[inline]
-pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
+pub fn put_varint(mut value: u64, out: &mut Vec<u8>) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -127,19 +132,19 @@ pub(crate) fn put_varint(mut value: u64, out: &mut Vec<u8>) {
 
 /// Appends a signed number in zigzag form.
 #[inline]
-pub(crate) fn put_zigzag(value: i64, out: &mut Vec<u8>) {
+pub fn put_zigzag(value: i64, out: &mut Vec<u8>) {
     put_varint(((value << 1) ^ (value >> 63)) as u64, out);
 }
 
 /// Appends bytes after their length.
 #[inline]
-pub(crate) fn put_delimited(bytes: &[u8], out: &mut Vec<u8>) {
+pub fn put_delimited(bytes: &[u8], out: &mut Vec<u8>) {
     put_varint(bytes.len() as u64, out);
     out.extend_from_slice(bytes);
 }
 
 /// The shortest big-endian two's-complement form of a decimal's unscaled value, as Avro has it.
-pub(crate) fn decimal_to_bytes(value: i128, buffer: &mut [u8; 16]) -> &[u8] {
+pub fn decimal_to_bytes(value: i128, buffer: &mut [u8; 16]) -> &[u8] {
     *buffer = value.to_be_bytes();
     let sign = if value < 0 { 0xff } else { 0 };
     let mut start = 0;
@@ -150,7 +155,7 @@ pub(crate) fn decimal_to_bytes(value: i128, buffer: &mut [u8; 16]) -> &[u8] {
 }
 
 /// The unscaled value of a decimal from a big-endian two's-complement form of any length.
-pub(crate) fn decimal_from_bytes(bytes: &[u8]) -> Result<i128> {
+pub fn decimal_from_bytes(bytes: &[u8]) -> Result<i128> {
     let Some(first) = bytes.first() else { return Ok(0) };
     let sign = if *first >= 0x80 { 0xff } else { 0 };
     if bytes.len() > 16 {

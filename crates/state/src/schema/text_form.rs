@@ -3,7 +3,7 @@
 //! Names of fields stand bare where they are made of ASCII letters, digits and `_` and do not begin with a digit; else
 //! between backticks, a backtick within doubled.
 
-use super::schema::{DataKind, Field, FieldType, RowSchema};
+use super::field::{DataKind, Field, FieldType, RowSchema};
 use crate::error::{Context, Error, Result};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;

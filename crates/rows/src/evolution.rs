@@ -4,9 +4,9 @@
 //! a column is NULL, an accumulator has folded nothing. And some fields must stay, or the rows would mean something else:
 //! [`RowEvolution`] says all that, for the owner of a state.
 
-use super::datum::Datum;
-use super::schema::{DataKind, Field, FieldType, RowSchema};
-use crate::error::{Error, Result};
+use headpond_state::schema::Datum;
+use headpond_state::schema::{DataKind, Field, FieldType, RowSchema};
+use headpond_state::{Error, Result};
 
 /// What changes of a row's fields mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl RowEvolution {
     /// The conversion of rows of schema `from` to rows of schema `to`, and what it changes.
     ///
     /// # Errors
-    /// [`Incompatible`](crate::ErrorKind::Incompatible), naming the field that cannot be converted, and the way out where there
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible), naming the field that cannot be converted, and the way out where there
     /// is one.
     pub fn conversion(&self, from: &RowSchema, to: &RowSchema) -> Result<(RowConversion, Vec<String>)> {
         let (from, to) = (self.plain(from.fields()), self.plain(to.fields()));
@@ -239,7 +239,7 @@ impl RowConversion {
     /// The row under the new schema.
     ///
     /// # Errors
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) for a row that is not of the old schema.
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for a row that is not of the old schema.
     pub fn apply(&self, mut row: Vec<Datum>) -> Result<Vec<Datum>> {
         let misfit = || Error::corrupt("a row does not have the fields of its schema");
         let mut converted = Vec::with_capacity(self.0.len());

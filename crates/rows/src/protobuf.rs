@@ -15,18 +15,20 @@
 //! | `list<T>` | a message `{ repeated Element element = 1; }`, `Element` being `{ optional T value = 1; }` |
 //! | `struct` | a message |
 
-use super::datum::Datum;
-use super::input::{Input, decimal_from_bytes, decimal_to_bytes, put_delimited, put_varint, put_zigzag, text};
 use super::native::{absent, not_nullable};
-use super::schema::{DataKind, Field, FieldType};
-use crate::error::{Context, Error, Result};
+use headpond_state::bytes::{
+    ByteReader, decimal_from_bytes, decimal_to_bytes, put_delimited, put_varint, put_zigzag, text,
+};
+use headpond_state::schema::Datum;
+use headpond_state::schema::{DataKind, Field, FieldType};
+use headpond_state::{Context, Error, Result};
 
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const DELIMITED: u64 = 2;
 const FIXED32: u64 = 5;
 
-pub(super) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
     for (index, (field, datum)) in fields.iter().zip(row).enumerate() {
         encode_field(&field.ty, datum, index as u64 + 1, out)
             .map_err(|error| error.with(Context::Column, format_args!("`{}`", field.name)))?;
@@ -87,7 +89,7 @@ fn wire_type(kind: &DataKind) -> u64 {
 }
 
 /// Reads a message to the end of `input` and appends its fields to `row`.
-pub(super) fn decode_fields(fields: &[Field], input: &mut Input<'_>, row: &mut Vec<Datum>) -> Result<()> {
+pub(crate) fn decode_fields(fields: &[Field], input: &mut ByteReader<'_>, row: &mut Vec<Datum>) -> Result<()> {
     let base = row.len();
     row.resize(base + fields.len(), Datum::Null);
     while !input.is_empty() {
@@ -109,7 +111,7 @@ pub(super) fn decode_fields(fields: &[Field], input: &mut Input<'_>, row: &mut V
 }
 
 /// A field's number and wire type.
-fn key(input: &mut Input<'_>) -> Result<(usize, u64)> {
+fn key(input: &mut ByteReader<'_>) -> Result<(usize, u64)> {
     let key = input.varint()?;
     match usize::try_from(key >> 3) {
         Ok(number) if number > 0 && number < 1 << 29 => Ok((number, key & 7)),
@@ -117,7 +119,7 @@ fn key(input: &mut Input<'_>) -> Result<(usize, u64)> {
     }
 }
 
-fn skip(wire: u64, input: &mut Input<'_>) -> Result<()> {
+fn skip(wire: u64, input: &mut ByteReader<'_>) -> Result<()> {
     match wire {
         VARINT => input.varint().map(drop),
         FIXED64 => input.take(8).map(drop),
@@ -127,7 +129,7 @@ fn skip(wire: u64, input: &mut Input<'_>) -> Result<()> {
     }
 }
 
-fn decode_value(kind: &DataKind, wire: u64, input: &mut Input<'_>) -> Result<Datum> {
+fn decode_value(kind: &DataKind, wire: u64, input: &mut ByteReader<'_>) -> Result<Datum> {
     if wire != wire_type(kind) {
         return Err(Error::corrupt(format!("wire type {wire} does not hold {kind}")));
     }
@@ -146,29 +148,29 @@ fn decode_value(kind: &DataKind, wire: u64, input: &mut Input<'_>) -> Result<Dat
         DataKind::Decimal { .. } => Datum::Decimal(decimal_from_bytes(input.delimited()?)?),
         DataKind::Utf8 => Datum::Utf8(text(input.delimited()?)?.into()),
         DataKind::Binary => Datum::Binary(input.delimited()?.into()),
-        DataKind::List(element) => Datum::List(decode_list(element, Input(input.delimited()?))?),
+        DataKind::List(element) => Datum::List(decode_list(element, ByteReader(input.delimited()?))?),
         DataKind::Struct(fields) => {
             let mut row = Vec::with_capacity(fields.len());
-            decode_fields(fields, &mut Input(input.delimited()?), &mut row)?;
+            decode_fields(fields, &mut ByteReader(input.delimited()?), &mut row)?;
             Datum::Struct(row)
         }
     })
 }
 
 /// An integer that must fit its declared type.
-pub(super) fn integer(kind: &DataKind, value: i64) -> Result<Datum> {
+pub(crate) fn integer(kind: &DataKind, value: i64) -> Result<Datum> {
     match kind.integer_range() {
         Some((least, greatest)) if (least..=greatest).contains(&value) => Ok(Datum::Int64(value)),
         _ => Err(Error::corrupt(format!("{value} is out of range for {kind}"))),
     }
 }
 
-fn decode_list(element: &FieldType, mut input: Input<'_>) -> Result<Vec<Datum>> {
+fn decode_list(element: &FieldType, mut input: ByteReader<'_>) -> Result<Vec<Datum>> {
     let mut elements = Vec::new();
     while !input.is_empty() {
         let (number, wire) = key(&mut input)?;
         if number == 1 && wire == DELIMITED {
-            elements.push(decode_element(element, Input(input.delimited()?))?);
+            elements.push(decode_element(element, ByteReader(input.delimited()?))?);
         } else {
             skip(wire, &mut input)?;
         }
@@ -176,7 +178,7 @@ fn decode_list(element: &FieldType, mut input: Input<'_>) -> Result<Vec<Datum>> 
     Ok(elements)
 }
 
-fn decode_element(element: &FieldType, mut input: Input<'_>) -> Result<Datum> {
+fn decode_element(element: &FieldType, mut input: ByteReader<'_>) -> Result<Datum> {
     let mut datum = Datum::Null;
     while !input.is_empty() {
         let (number, wire) = key(&mut input)?;

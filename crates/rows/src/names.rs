@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 /// The names as they are where the format allows it and none came before; else with `_` for what it does not allow, and
 /// the field's number (counted from 1) behind.
-pub(super) fn identifiers<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn identifiers<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut seen = HashSet::new();
     names
         .enumerate()

@@ -5,13 +5,13 @@
 //! (4) and timestamps (8) in their width; floats as IEEE 754; `decimal` 16; `utf8` and `binary` `length (varint) |
 //! bytes`; `list` and `struct` a sequence of their own.
 
-use super::datum::Datum;
-use super::input::{Input, put_delimited, put_varint, text, truth};
-use super::schema::{DataKind, Field, FieldType};
-use crate::error::{Context, Error, Result};
+use headpond_state::bytes::{ByteReader, put_delimited, put_varint, text, truth};
+use headpond_state::schema::Datum;
+use headpond_state::schema::{DataKind, Field, FieldType};
+use headpond_state::{Context, Error, Result};
 
 #[inline]
-pub(super) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
     let bitmap = begin_sequence(row.len(), out);
     for (index, (field, datum)) in fields.iter().zip(row).enumerate() {
         encode_field(&field.ty, datum, bitmap, index, out)
@@ -42,7 +42,7 @@ fn encode_field(ty: &FieldType, datum: &Datum, bitmap: usize, index: usize, out:
 }
 
 #[cold]
-pub(super) fn not_nullable(ty: &FieldType) -> Error {
+pub(crate) fn not_nullable(ty: &FieldType) -> Error {
     Error::invalid(format!("NULL does not fit {ty}, which is declared without NULL"))
 }
 
@@ -95,7 +95,7 @@ fn encode_nested(kind: &DataKind, datum: &Datum, out: &mut Vec<u8>) -> Result<()
 
 /// Appends the fields to `row`, NULL where `input` has fewer.
 #[inline]
-pub(super) fn decode_fields(fields: &[Field], input: &mut Input<'_>, row: &mut Vec<Datum>) -> Result<()> {
+pub(crate) fn decode_fields(fields: &[Field], input: &mut ByteReader<'_>, row: &mut Vec<Datum>) -> Result<()> {
     let count = input.length()?;
     if count > fields.len() {
         return Err(more_fields(count, fields.len()));
@@ -127,13 +127,13 @@ fn more_fields(count: usize, expected: usize) -> Error {
 
 /// The error for a value without a field that must be there.
 #[cold]
-pub(super) fn absent(ty: &FieldType) -> Error {
+pub(crate) fn absent(ty: &FieldType) -> Error {
     Error::incompatible(format!("a value has NULL or nothing where its schema has {ty}"))
         .hint("a field added to a row must be nullable")
 }
 
 #[inline]
-fn decode_value(kind: &DataKind, input: &mut Input<'_>) -> Result<Datum> {
+fn decode_value(kind: &DataKind, input: &mut ByteReader<'_>) -> Result<Datum> {
     Ok(match kind {
         DataKind::Int64 | DataKind::UInt64 | DataKind::Timestamp | DataKind::TimestampLtz => {
             Datum::Int64(i64::from_le_bytes(input.array()?))
@@ -152,7 +152,7 @@ fn decode_value(kind: &DataKind, input: &mut Input<'_>) -> Result<Datum> {
 }
 
 #[inline(never)]
-fn decode_nested(kind: &DataKind, input: &mut Input<'_>) -> Result<Datum> {
+fn decode_nested(kind: &DataKind, input: &mut ByteReader<'_>) -> Result<Datum> {
     match kind {
         DataKind::List(element) => decode_list(element, input).map(Datum::List),
         DataKind::Struct(fields) => {
@@ -164,7 +164,7 @@ fn decode_nested(kind: &DataKind, input: &mut Input<'_>) -> Result<Datum> {
     }
 }
 
-fn decode_list(element: &FieldType, input: &mut Input<'_>) -> Result<Vec<Datum>> {
+fn decode_list(element: &FieldType, input: &mut ByteReader<'_>) -> Result<Vec<Datum>> {
     let count = input.length()?;
     // The bitmap is read before anything is allocated, so the bytes there are bound the allocation.
     let bitmap = input.take(count.div_ceil(8))?;

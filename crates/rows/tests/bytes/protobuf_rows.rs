@@ -1,9 +1,10 @@
 //! Rows as Protobuf, against the library `prost`.
 
-use headpond_state::row::{Datum, RowCodec, RowFormat};
+use headpond_rows::{RowCodec, RowFormat, proto_schema};
+use headpond_state::schema::Datum;
 use prost::Message;
 
-/// What `to_proto` says of the schema below.
+/// What `proto_schema` says of the schema below.
 #[derive(Clone, PartialEq, Message)]
 struct Total {
     #[prost(string, optional, tag = "1")]
@@ -120,7 +121,7 @@ fn fields_beyond_the_schema_are_skipped() {
 
 #[test]
 fn the_message_is_printed_as_proto() {
-    let proto = codec().schema().to_proto("Total");
+    let proto = proto_schema(codec().schema(), "Total");
     assert_eq!(
         proto,
         r#"syntax = "proto3";
@@ -153,9 +154,9 @@ message Total {
 
 #[test]
 fn names_that_protobuf_does_not_know_are_adapted_and_differ() {
-    let schema: headpond_state::row::RowSchema =
+    let schema: headpond_state::schema::RowSchema =
         "`é-1` int64, `é_1` int64, a_b struct<x int64>, aB struct<x int64>, a_b int64".parse().expect("a schema");
-    let proto = schema.to_proto("Odd");
+    let proto = proto_schema(&schema, "Odd");
     for line in ["sint64 __1_1 = 1;", "sint64 __1_2 = 2;", "ABValue a_b = 3;", "ABValue_4 aB = 4;", "sint64 a_b_5 = 5;"]
     {
         assert!(proto.contains(line), "`{line}` is not in {proto}");

@@ -1,18 +1,18 @@
 //! The codec of rows.
 
-use super::datum::Datum;
-use super::input::Input;
 use super::numbers::NumberFields;
-use super::schema::RowSchema;
 use super::{avro, native, protobuf};
-use crate::descriptor::CodecId;
-use crate::error::{Error, Result};
+use headpond_state::CodecId;
+use headpond_state::bytes::ByteReader;
+use headpond_state::schema::Datum;
+use headpond_state::schema::RowSchema;
+use headpond_state::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// The version of all three formats, and the first byte of every value.
-pub(super) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 1;
 
 /// How rows are kept: the values of `state.serialization.format`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ impl RowCodec {
     }
 
     #[inline]
-    pub(super) fn number_fields(&self) -> &NumberFields {
+    pub(crate) fn number_fields(&self) -> &NumberFields {
         &self.numbers
     }
 
@@ -94,7 +94,7 @@ impl RowCodec {
     /// Appends the bytes of a row.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when the row does not fit the schema, naming the field; `out` is then as
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the row does not fit the schema, naming the field; `out` is then as
     /// before.
     #[inline]
     pub fn encode(&self, row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
@@ -123,14 +123,14 @@ impl RowCodec {
     /// Appends the fields of the row that `bytes` hold to `row`; fields that the bytes lack at the end are NULL.
     ///
     /// # Errors
-    /// [`Incompatible`](crate::ErrorKind::Incompatible) for another version or schema,
-    /// [`Corrupt`](crate::ErrorKind::Corrupt) for bytes that are no row; `row` is then as before.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for another version or schema,
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for bytes that are no row; `row` is then as before.
     #[inline]
     pub fn decode(&self, bytes: &[u8], row: &mut Vec<Datum>) -> Result<()> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         let version = input.byte()?;
         if version != VERSION {
-            return Err(crate::codec::unknown_version(self.format.name(), version, VERSION));
+            return Err(headpond_state::codec::unknown_version(self.format.name(), version, VERSION));
         }
         let before = row.len();
         let fields = self.schema.fields();
@@ -139,7 +139,7 @@ impl RowCodec {
             RowFormat::Protobuf => protobuf::decode_fields(fields, &mut input, row),
             RowFormat::Avro => avro::decode_fields(fields, &mut input, row),
         }
-        .and_then(|()| if input.is_empty() { Ok(()) } else { Err(crate::codec::trailing(input.len())) });
+        .and_then(|()| if input.is_empty() { Ok(()) } else { Err(headpond_state::codec::trailing(input.len())) });
         if result.is_err() {
             row.truncate(before);
         }
@@ -147,7 +147,7 @@ impl RowCodec {
     }
 }
 
-impl crate::codec::Codec<Vec<Datum>> for RowCodec {
+impl headpond_state::codec::Codec<Vec<Datum>> for RowCodec {
     fn id(&self) -> CodecId {
         self.codec_id()
     }

@@ -1,10 +1,10 @@
-//! Rows of numbers, and of lists of such rows, written and read without a [`Datum`](super::Datum) for each field.
+//! Rows of numbers, and of lists of such rows, written and read without a [`Datum`](headpond_state::schema::Datum) for each field.
 //!
 //! The bytes are those of the format `row`. Nearly all state of aggregates is such rows, and most of what a small one takes to read
 //! is making values of it that may be anything.
 
 use super::codec::{RowCodec, RowFormat, VERSION};
-use super::schema::{DataKind, Field};
+use headpond_state::schema::{DataKind, Field};
 
 /// The most fields of a row that is read here.
 const FIELDS_MAX: usize = 64;
@@ -14,7 +14,7 @@ const COUNT_MAX: usize = 0x7f;
 
 /// What the fields of rows of numbers are. A bit of a mask is a field.
 #[derive(Debug, Clone, Default)]
-pub(super) struct NumberFields {
+pub(crate) struct NumberFields {
     /// How many bytes each field takes; `None`: it is no number.
     widths: Vec<Option<Width>>,
     numbers: u64,
@@ -36,7 +36,7 @@ enum Width {
 }
 
 impl NumberFields {
-    pub(super) fn new(format: RowFormat, fields: &[Field]) -> Self {
+    pub(crate) fn new(format: RowFormat, fields: &[Field]) -> Self {
         if format != RowFormat::Row || fields.len() > FIELDS_MAX {
             return NumberFields::default();
         }

@@ -1,8 +1,9 @@
 //! Values written under one schema, converted to another: fields come, go, move and get wider, in all three forms.
 
-use headpond_state::row::{Datum, RowCodec, RowEvolution, RowFormat, RowSchema, Together};
+use headpond_rows::{RowCodec, RowEvolution, RowFormat, Together};
+use headpond_state::schema::{Datum, RowSchema};
 use headpond_state::ttl::{TtlConfig, put_stamp};
-use headpond_state::{Entry, ErrorKind, Migration, Result, StateDescriptor, StateKind};
+use headpond_state::{Entry, ErrorKind, Result, StateDescriptor, StateKind};
 
 fn codec(format: RowFormat, schema: &str) -> RowCodec {
     RowCodec::new(format, schema.parse::<RowSchema>().expect("a schema"))
@@ -33,7 +34,7 @@ fn converted(evolution: &RowEvolution, from: &str, to: &str, row: &[Datum]) -> R
         (RowFormat::Row, RowFormat::Avro),
     ] {
         let (old, new) = (codec(was, from), codec(is, to));
-        let migration = Migration::of_rows(&descriptor(&old), &descriptor(&new), evolution)?;
+        let migration = evolution.migration(&descriptor(&old), &descriptor(&new))?;
         let (mut key, mut value, mut stored, mut row_after) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         old.encode(row, &mut stored)?;
         migration.conversion.convert(Entry { key: b"\x05key", value: &stored }, &mut key, &mut value)?;
@@ -124,7 +125,7 @@ fn what_would_mean_something_else_is_refused() {
     ];
     for (evolution, from, to) in refused {
         let (old, new) = (codec(RowFormat::Row, from), codec(RowFormat::Row, to));
-        let refused = Migration::of_rows(&descriptor(&old), &descriptor(&new), &evolution).expect_err(to);
+        let refused = evolution.migration(&descriptor(&old), &descriptor(&new)).expect_err(to);
         assert_eq!(refused.kind(), ErrorKind::Incompatible, "{from} -> {to}: {refused}");
     }
     let both = converted(
@@ -140,7 +141,7 @@ fn what_would_mean_something_else_is_refused() {
 fn the_timestamp_of_a_value_that_expires_stays() {
     let (old, new) = (codec(RowFormat::Row, "`rows by k` int64"), codec(RowFormat::Row, "`rows by k` int64, n int64"));
     let expiring = |codec: &RowCodec| descriptor(codec).with_ttl(Some(TtlConfig::new(1000)));
-    let migration = Migration::of_rows(&expiring(&old), &expiring(&new), &aggregates()).expect("a migration");
+    let migration = aggregates().migration(&expiring(&old), &expiring(&new)).expect("a migration");
     let (mut stored, mut expected, mut key, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     put_stamp(77, &mut stored);
     put_stamp(77, &mut expected);

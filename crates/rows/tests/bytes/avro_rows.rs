@@ -1,10 +1,12 @@
 //! Rows as Avro, against the library `apache-avro`.
 
-use crate::data::{datum, row_schema, same};
+use crate::data::{datum, row_schema};
+use crate::same;
 use apache_avro::Schema;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::writer::datum::GenericDatumWriter;
-use headpond_state::row::{Datum, RowCodec, RowFormat, RowSchema};
+use headpond_rows::{RowCodec, RowFormat, avro_schema};
+use headpond_state::schema::{Datum, RowSchema};
 use proptest::prelude::*;
 
 /// What the library reads from our bytes, it writes as bytes that we read as the same row.
@@ -13,7 +15,7 @@ fn through_the_library(schema: &RowSchema, row: &[Datum]) -> Vec<Datum> {
     let mut bytes = Vec::new();
     codec.encode(row, &mut bytes).expect("the row fits");
 
-    let avro = Schema::parse(&schema.to_avro("Row")).expect("the schema is Avro's");
+    let avro = Schema::parse(&avro_schema(schema, "Row")).expect("the schema is Avro's");
     let mut datum = &bytes[1..];
     let reader = GenericDatumReader::builder(&avro).build().expect("a reader");
     let value = reader

@@ -1,11 +1,11 @@
 //! Any type serde knows, in the compact form of `postcard`.
 
-use super::{Codec, trailing, unknown_version};
-use crate::descriptor::CodecId;
-use crate::error::{Error, Result};
-use crate::row::Input;
 use ::serde::Serialize;
 use ::serde::de::DeserializeOwned;
+use headpond_state::CodecId;
+use headpond_state::bytes::ByteReader;
+use headpond_state::codec::{Codec, trailing, unknown_version};
+use headpond_state::{Error, Result};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -49,7 +49,7 @@ impl<T: Serialize + DeserializeOwned> Codec<T> for SerdeCodec<T> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<T> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         let version = input.byte()?;
         if version != self.version {
             return Err(unknown_version(&format!("serde `{}`", self.name), version, self.version));

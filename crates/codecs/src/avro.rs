@@ -1,13 +1,13 @@
 //! Avro data of types serde knows.
 
-use super::{Codec, trailing, unknown_version};
-use crate::descriptor::CodecId;
-use crate::error::{Context, Error, Result};
-use crate::row::Input;
 use apache_avro::Schema;
 use apache_avro::rabin::Rabin;
 use apache_avro::reader::datum::GenericDatumReader;
 use apache_avro::writer::datum::GenericDatumWriter;
+use headpond_state::CodecId;
+use headpond_state::bytes::ByteReader;
+use headpond_state::codec::{Codec, trailing, unknown_version};
+use headpond_state::{Context, Error, Result};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fmt;
@@ -50,7 +50,7 @@ impl<T> AvroCodec<T> {
     /// A codec that writes values under `schema` and reads such values only.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when `schema` is no Avro schema in JSON.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when `schema` is no Avro schema in JSON.
     pub fn new(schema: &str) -> Result<Self> {
         Ok(AvroCodec { schemas: vec![KnownSchema::new(parse_json(schema)?)?], values: PhantomData })
     }
@@ -59,7 +59,7 @@ impl<T> AvroCodec<T> {
     /// the descriptor that the state was restored with.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) when a text is not what it should be.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when a text is not what it should be.
     pub fn evolved(schema: &str, written: &str) -> Result<Self> {
         let mut codec = Self::new(schema)?;
         let serde_json::Value::Array(older) = parse_json(written)? else {
@@ -113,7 +113,7 @@ impl<T: Serialize + DeserializeOwned> Codec<T> for AvroCodec<T> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<T> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         match input.byte()? {
             VERSION => {}
             other => return Err(unknown_version("avro-datum", other, VERSION)),

@@ -6,14 +6,15 @@
 //! | format | form | why |
 //! |---|---|---|
 //! | [`row`](RowFormat::Row) | field count, null bitmap, fields in fixed widths | fast; the default |
-//! | [`protobuf`](RowFormat::Protobuf) | a proto3 message, see [`RowSchema::to_proto`] | read by any Protobuf library |
-//! | [`avro`](RowFormat::Avro) | an Avro record, see [`RowSchema::to_avro`] | read by any Avro library |
+//! | [`protobuf`](RowFormat::Protobuf) | a proto3 message, see [`proto_schema`](proto_schema()) | read by any Protobuf library |
+//! | [`avro`](RowFormat::Avro) | an Avro record, see [`avro_schema`](avro_schema()) | read by any Avro library |
 //!
 //! Each begins with one byte, the version of the format. Fields may be added at the end of a schema, if they are
 //! nullable: older bytes then read as NULL there.
 //!
 //! ```
-//! use headpond_state::row::{Datum, RowCodec, RowFormat, RowSchema};
+//! use headpond_rows::{RowCodec, RowFormat};
+//! use headpond_state::schema::{Datum, RowSchema};
 //!
 //! let schema: RowSchema = "flights int64, delay_sum float64?".parse()?;
 //! let codec = RowCodec::new(RowFormat::Row, schema);
@@ -28,21 +29,16 @@
 mod avro;
 mod avro_schema;
 mod codec;
-mod datum;
 mod evolution;
-mod input;
+mod migration;
 mod names;
 mod native;
 mod numbers;
 mod proto_schema;
 mod protobuf;
-mod schema;
-mod text_form;
+pub mod sums;
 
+pub use avro_schema::avro_schema;
 pub use codec::{RowCodec, RowFormat};
-pub use datum::Datum;
 pub use evolution::{RowConversion, RowEvolution, Together};
-pub use schema::{DataKind, Field, FieldType, RowSchema};
-
-pub(crate) use input::{Input, put_varint, text, truth};
-pub(crate) use text_form::{display_types, parse_types};
+pub use proto_schema::proto_schema;

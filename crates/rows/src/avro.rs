@@ -1,17 +1,17 @@
 //! The format `avro`: the binary encoding of an Avro record, written by hand because it is on the hot path.
 //!
 //! A nullable field is the union `["null", T]`. The types are those of
-//! [`RowSchema::to_avro`](super::RowSchema::to_avro). Bytes that end at a field's boundary were written before the
+//! [`avro_schema`](crate::avro_schema()). Bytes that end at a field's boundary were written before the
 //! fields behind it were added: those are NULL.
 
-use super::datum::Datum;
-use super::input::{Input, decimal_from_bytes, decimal_to_bytes, put_zigzag, text, truth};
 use super::native::{absent, not_nullable};
 use super::protobuf::integer;
-use super::schema::{DataKind, Field, FieldType};
-use crate::error::{Context, Error, Result};
+use headpond_state::bytes::{ByteReader, decimal_from_bytes, decimal_to_bytes, put_zigzag, text, truth};
+use headpond_state::schema::Datum;
+use headpond_state::schema::{DataKind, Field, FieldType};
+use headpond_state::{Context, Error, Result};
 
-pub(super) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn encode_fields(fields: &[Field], row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
     for (field, datum) in fields.iter().zip(row) {
         encode_field(&field.ty, datum, out)
             .map_err(|error| error.with(Context::Column, format_args!("`{}`", field.name)))?;
@@ -75,14 +75,14 @@ fn put_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 }
 
 #[inline]
-fn take_bytes<'a>(input: &mut Input<'a>) -> Result<&'a [u8]> {
+fn take_bytes<'a>(input: &mut ByteReader<'a>) -> Result<&'a [u8]> {
     let len = input.zigzag()?;
     let len = usize::try_from(len).map_err(|_| Error::corrupt(format!("{len} is not a length")))?;
     input.take(len)
 }
 
 /// Appends the fields to `row`, NULL where `input` ends before.
-pub(super) fn decode_fields(fields: &[Field], input: &mut Input<'_>, row: &mut Vec<Datum>) -> Result<()> {
+pub(crate) fn decode_fields(fields: &[Field], input: &mut ByteReader<'_>, row: &mut Vec<Datum>) -> Result<()> {
     for field in fields {
         let datum = if !input.is_empty() {
             decode_field(&field.ty, input)
@@ -96,7 +96,7 @@ pub(super) fn decode_fields(fields: &[Field], input: &mut Input<'_>, row: &mut V
     Ok(())
 }
 
-fn decode_field(ty: &FieldType, input: &mut Input<'_>) -> Result<Datum> {
+fn decode_field(ty: &FieldType, input: &mut ByteReader<'_>) -> Result<Datum> {
     if ty.nullable {
         match input.byte()? {
             NULL_BRANCH => return Ok(Datum::Null),
@@ -137,7 +137,7 @@ fn decode_field(ty: &FieldType, input: &mut Input<'_>) -> Result<Datum> {
 }
 
 /// Reads the blocks of an array.
-fn decode_list(element: &FieldType, input: &mut Input<'_>) -> Result<Vec<Datum>> {
+fn decode_list(element: &FieldType, input: &mut ByteReader<'_>) -> Result<Vec<Datum>> {
     let mut elements = Vec::new();
     loop {
         let count = input.zigzag()?;

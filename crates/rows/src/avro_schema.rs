@@ -1,28 +1,26 @@
 //! The Avro schema of a row's record.
 
 use super::names::identifiers;
-use super::schema::{DataKind, Field, FieldType, RowSchema};
+use headpond_state::schema::{DataKind, Field, FieldType, RowSchema};
 use serde_json::{Value, json};
 
-impl RowSchema {
-    /// The Avro schema of the record `name` that the format `avro` writes after its version byte.
-    ///
-    /// | type | in Avro |
-    /// |---|---|
-    /// | `bool`, `utf8`, `binary` | `boolean`, `string`, `bytes` |
-    /// | `int8`, `int16`, `int32`; `int64` | `int`; `long` |
-    /// | `uint64` | `bytes`, logical type `decimal(20,0)` |
-    /// | `float32`, `float64` | `float`, `double` |
-    /// | `decimal` | `bytes`, logical type `decimal` |
-    /// | `date` | `int`, logical type `date` |
-    /// | `timestamp`, `timestamp_ltz` | `long`, logical type `local-timestamp-millis`, `timestamp-millis` |
-    /// | `list`, `struct` | `array`, `record` |
-    ///
-    /// A nullable type is a union with `null`. Names of fields are adapted where Avro allows only letters, digits and
-    /// `_`.
-    pub fn to_avro(&self, name: &str) -> Value {
-        record(name, self.fields())
-    }
+/// The Avro schema of the record `name` that the format `avro` writes after its version byte.
+///
+/// | type | in Avro |
+/// |---|---|
+/// | `bool`, `utf8`, `binary` | `boolean`, `string`, `bytes` |
+/// | `int8`, `int16`, `int32`; `int64` | `int`; `long` |
+/// | `uint64` | `bytes`, logical type `decimal(20,0)` |
+/// | `float32`, `float64` | `float`, `double` |
+/// | `decimal` | `bytes`, logical type `decimal` |
+/// | `date` | `int`, logical type `date` |
+/// | `timestamp`, `timestamp_ltz` | `long`, logical type `local-timestamp-millis`, `timestamp-millis` |
+/// | `list`, `struct` | `array`, `record` |
+///
+/// A nullable type is a union with `null`. Names of fields are adapted where Avro allows only letters, digits and
+/// `_`.
+pub fn avro_schema(schema: &RowSchema, name: &str) -> Value {
+    record(name, schema.fields())
 }
 
 fn record(name: &str, fields: &[Field]) -> Value {

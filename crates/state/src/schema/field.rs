@@ -1,7 +1,7 @@
 //! The types of rows and keys.
 
+use super::datum::Datum;
 use crate::error::{Error, Result};
-use crate::row::Datum;
 use serde::{Deserialize, Serialize};
 
 /// A type without its nullability.
@@ -59,7 +59,7 @@ impl DataKind {
 
     /// The least and the greatest integer of the type, for types that a [`Datum::Int64`] holds.
     #[inline]
-    pub(crate) fn integer_range(&self) -> Option<(i64, i64)> {
+    pub fn integer_range(&self) -> Option<(i64, i64)> {
         match self {
             DataKind::Int8 => Some((i64::from(i8::MIN), i64::from(i8::MAX))),
             DataKind::Int16 => Some((i64::from(i16::MIN), i64::from(i16::MAX))),
@@ -73,7 +73,7 @@ impl DataKind {
 
     /// The error for a datum that is not of this type.
     #[cold]
-    pub(crate) fn mismatch(&self, datum: &Datum) -> Error {
+    pub fn mismatch(&self, datum: &Datum) -> Error {
         match (self.integer_range(), datum) {
             (Some((least, greatest)), Datum::Int64(value)) => {
                 Error::invalid(format!("{value} is out of range for {self}, which holds {least} to {greatest}"))

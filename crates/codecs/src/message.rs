@@ -1,9 +1,9 @@
 //! Protobuf messages of types known at compile time.
 
-use super::{Codec, unknown_version};
-use crate::descriptor::CodecId;
-use crate::error::{Error, Result};
-use crate::row::Input;
+use headpond_state::CodecId;
+use headpond_state::bytes::ByteReader;
+use headpond_state::codec::{Codec, unknown_version};
+use headpond_state::{Error, Result};
 use prost::Message;
 use std::fmt;
 use std::marker::PhantomData;
@@ -47,7 +47,7 @@ impl<M: Message + Default> Codec<M> for ProstCodec<M> {
     }
 
     fn decode(&self, bytes: &[u8]) -> Result<M> {
-        let mut input = Input(bytes);
+        let mut input = ByteReader(bytes);
         match input.byte()? {
             VERSION => {}
             other => return Err(unknown_version("protobuf-message", other, VERSION)),

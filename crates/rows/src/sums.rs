@@ -12,7 +12,7 @@
 //! is counted apart, and taking it back leaves a finite sum. Numbers near the end of the range are summed on a smaller scale, so
 //! that no partial sum leaves it.
 
-use crate::row::Datum;
+use headpond_state::schema::Datum;
 
 /// From here on numbers are summed on the smaller scale: 2^960.
 const HUGE: f64 = f64::from_bits((1023 + 960) << 52);

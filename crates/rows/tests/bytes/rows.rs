@@ -1,8 +1,10 @@
 //! Rows in all three formats.
 
-use crate::data::{datum, row_schema, same};
+use crate::data::{datum, row_schema};
+use crate::same;
+use headpond_rows::{RowCodec, RowFormat};
 use headpond_state::ErrorKind;
-use headpond_state::row::{DataKind, Datum, Field, RowCodec, RowFormat, RowSchema};
+use headpond_state::schema::{DataKind, Datum, Field, RowSchema};
 use proptest::prelude::*;
 
 fn schema_and_row() -> impl Strategy<Value = (RowSchema, Vec<Datum>)> {
