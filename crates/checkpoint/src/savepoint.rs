@@ -13,9 +13,10 @@ use crate::storage::{CheckpointStorage, StorageOptions};
 use crate::store::CheckpointStore;
 use headpond_state::canonical::{CanonicalWriter, canonical_handle, put_canonical};
 use headpond_state::{
-    AttemptId, CheckpointSink, CheckpointSource, Context, Error, Flow, KeyGroupRange, KeyedStateHandle, RestoredState,
+    AttemptId, CheckpointSink, CheckpointSource, Context, Error, KeyGroupRange, KeyedStateHandle, RestoredState,
     Result, StateBackend, StateSize,
 };
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -168,7 +169,7 @@ fn read(
                 if batch.bytes.len() >= BATCH_BYTES {
                     send(Message::Entries(std::mem::take(&mut batch)))?;
                 }
-                Ok(Flow::Continue)
+                Ok(ControlFlow::Continue(()))
             })?;
         }
         send(Message::Entries(batch))?;
@@ -184,10 +185,10 @@ struct Content<'a> {
 }
 
 impl Content<'_> {
-    fn write(&mut self, writer: &mut CanonicalWriter<Vec<u8>>) -> Result<Flow> {
+    fn write(&mut self, writer: &mut CanonicalWriter<Vec<u8>>) -> Result<ControlFlow<()>> {
         let batch = match self.batches.recv() {
             Ok(Message::Entries(batch)) => batch,
-            Ok(Message::End) => return Ok(Flow::Stop),
+            Ok(Message::End) => return Ok(ControlFlow::Break(())),
             Err(_) => {
                 let error = || Error::closed("the state could not be read to its end");
                 self.failed = Some(error());
@@ -200,6 +201,6 @@ impl Content<'_> {
             writer.push(state, &entry[..key], &entry[key..])?;
             rest = behind;
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }

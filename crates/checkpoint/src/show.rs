@@ -39,7 +39,7 @@ impl<'a> Show<'a> {
         let mut size = Size::default();
         for state in operator.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()) {
             size.entries += state.entries;
-            for file in &state.files {
+            for file in state.all_files() {
                 let uploaded = self.uploaded.contains(&file.hash);
                 size.files += 1;
                 size.bytes += file.length;

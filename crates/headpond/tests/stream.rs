@@ -13,7 +13,8 @@ use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, Sp
 use headpond_runtime::{Ending, Error, ErrorKind, Restore, Result};
 use headpond_state::codec::{FixedWidth, Utf8};
 use headpond_state::{
-    Capabilities, Context as Place, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend,
+    Capabilities, Context as Place, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism,
+    RestoredState, StateBackend, StateReader,
 };
 use headpond_state_memory::HashMapStateBackend;
 use serde::{Deserialize, Serialize};
@@ -344,7 +345,7 @@ fn every_kind_of_state_survives_a_failure() {
     env.execute("states").expect_err("a failure is planted");
     let env = checkpointed(dir.path(), 1);
     // One that likes batches: what the function reads and writes is held for a while.
-    let capabilities = Capabilities { prefers_sorted_batches: true, ..HashMapStateBackend::new().capabilities() };
+    let capabilities = Capabilities { single_entries_are_dear: true, ..HashMapStateBackend::new().capabilities() };
     env.set_state_backend(Claims { backend: HashMapStateBackend::new(), capabilities });
     program(&env, Integers::below(3000));
     assert!(env.execute("states").expect("the job runs").restored_from.is_some());
@@ -447,6 +448,17 @@ impl StateBackend for Claims {
         restore: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>> {
         self.backend.open_keyed(params, restore)
+    }
+    fn check_handle(&self, handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
+        self.backend.check_handle(handle, max_parallelism)
+    }
+    fn open_reader<'a>(
+        &self,
+        restored: RestoredState<'a>,
+        max_parallelism: MaxParallelism,
+        local_dir: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>> {
+        self.backend.open_reader(restored, max_parallelism, local_dir)
     }
 }
 

@@ -4,13 +4,14 @@ use crate::query::RowSink;
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use headpond_state::{Context, Error, Flow, Result};
+use headpond_state::{Context, Error, Result};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -134,7 +135,7 @@ impl RowSink for RowWriter {
         }
     }
 
-    fn rows(&mut self, batch: &RecordBatch) -> Result<Flow> {
+    fn rows(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>> {
         self.rows += batch.num_rows() as u64;
         let place = &self.place;
         match &mut self.form {
@@ -149,7 +150,7 @@ impl RowSink for RowWriter {
                 out.write_all(&text).map_err(|cause| io_error(cause, place))?;
             }
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 

@@ -7,7 +7,8 @@ use crate::form::{Decoder, FormColumn, Rows};
 use crate::readers::StateReaders;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use headpond_state::{Context, Error, Flow, RestoredState, Result};
+use headpond_state::{Context, Error, RestoredState, Result};
+use std::ops::ControlFlow;
 
 /// The most rows of a batch.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -36,7 +37,7 @@ pub(crate) fn read_part(
     table: &StateTable,
     part: &TablePart,
     wanted: &Wanted,
-    give: &mut dyn FnMut(RecordBatch) -> Flow,
+    give: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
 ) -> Result<()> {
     let result = read_states(checkpoint, readers, table, part, wanted, give);
     result.map_err(|error| checkpoint.explained(error.with(Context::Operator, table.operator())))
@@ -48,7 +49,7 @@ fn read_states(
     table: &StateTable,
     part: &TablePart,
     wanted: &Wanted,
-    give: &mut dyn FnMut(RecordBatch) -> Flow,
+    give: &mut dyn FnMut(RecordBatch) -> ControlFlow<()>,
 ) -> Result<()> {
     let restored = RestoredState { handle: &part.handle, source: checkpoint.source().as_ref() };
     let mut reader = readers.open(restored, checkpoint.manifest().max_parallelism)?;
@@ -58,7 +59,7 @@ fn read_states(
     let mut rows = Rows::new(columns.len());
     for (state, form) in &part.states {
         let mut decoder = Decoder::new(form, &names);
-        let mut flow = Flow::Continue;
+        let mut flow = ControlFlow::Continue(());
         let in_state = |error: Error| error.with(Context::State, &part.handle.states[*state].name);
         let read = reader.read(*state, part.handle.key_groups, &mut |entry| {
             decoder.decode(entry, &mut rows)?;
@@ -68,10 +69,10 @@ fn read_states(
             Ok(flow)
         });
         read.map_err(in_state)?;
-        if rows.count > 0 && flow == Flow::Continue {
+        if rows.count > 0 && flow == ControlFlow::Continue(()) {
             flow = give(batch_of(&columns, wanted, &mut rows)?);
         }
-        if flow == Flow::Stop {
+        if flow == ControlFlow::Break(()) {
             return Ok(());
         }
     }

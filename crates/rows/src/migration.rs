@@ -2,7 +2,7 @@
 
 use crate::{RowCodec, RowConversion, RowEvolution, RowFormat};
 use headpond_state::schema::RowSchema;
-use headpond_state::ttl::STAMP_LEN;
+use headpond_state::ttl;
 use headpond_state::{Context, Entry, EntryConversion, Error, Migration, Result, StateDescriptor};
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ impl RowEvolution {
         if from.format() != to.format() {
             changes.push(format!("values become {} instead of {}", to.format(), from.format()));
         }
-        let stamp_len = if declared.ttl.is_some() { STAMP_LEN } else { 0 };
-        let conversion = RowEntries { from, to, conversion, stamp_len, state: declared.name.clone() };
+        let stamped = declared.ttl.is_some();
+        let conversion = RowEntries { from, to, conversion, stamped, state: declared.name.clone() };
         Ok(Migration { changes, conversion: Arc::new(conversion) })
     }
 }
@@ -45,21 +45,22 @@ struct RowEntries {
     from: RowCodec,
     to: RowCodec,
     conversion: RowConversion,
-    /// The bytes of the timestamp before each value.
-    stamp_len: usize,
+    /// Whether there is a timestamp before each value.
+    stamped: bool,
     state: String,
 }
 
 impl EntryConversion for RowEntries {
     fn convert(&self, entry: Entry<'_>, key: &mut Vec<u8>, value: &mut Vec<u8>) -> Result<()> {
         let located = |error: Error| error.with(Context::State, &self.state);
-        let Some((stamp, stored)) = entry.value.split_at_checked(self.stamp_len) else {
-            return Err(located(Error::corrupt("a value with a time to live has no timestamp")));
+        let (stamp_ms, stored) = match self.stamped {
+            true => ttl::open(entry.value).map(|opened| (Some(opened.stamp_ms), opened.value)).map_err(located)?,
+            false => (None, entry.value),
         };
         let mut row = Vec::with_capacity(self.from.schema().len());
         self.from.decode(stored, &mut row).map_err(located)?;
         key.extend_from_slice(entry.key);
-        value.extend_from_slice(stamp);
+        ttl::seal(stamp_ms, value);
         self.to.encode(&self.conversion.apply(row)?, value).map_err(located)
     }
 }

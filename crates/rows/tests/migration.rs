@@ -2,7 +2,7 @@
 
 use headpond_rows::{RowCodec, RowEvolution, RowFormat, Together};
 use headpond_state::schema::{Datum, RowSchema};
-use headpond_state::ttl::{TtlConfig, put_stamp};
+use headpond_state::ttl::{self, TtlConfig};
 use headpond_state::{Entry, ErrorKind, Result, StateDescriptor, StateKind};
 
 fn codec(format: RowFormat, schema: &str) -> RowCodec {
@@ -143,8 +143,8 @@ fn the_timestamp_of_a_value_that_expires_stays() {
     let expiring = |codec: &RowCodec| descriptor(codec).with_ttl(Some(TtlConfig::new(1000)));
     let migration = aggregates().migration(&expiring(&old), &expiring(&new)).expect("a migration");
     let (mut stored, mut expected, mut key, mut value) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    put_stamp(77, &mut stored);
-    put_stamp(77, &mut expected);
+    ttl::seal(77, &mut stored);
+    ttl::seal(77, &mut expected);
     old.encode(&[Datum::Int64(3)], &mut stored).expect("written");
     new.encode(&[Datum::Int64(3), Datum::Int64(0)], &mut expected).expect("written");
     migration.conversion.convert(Entry { key: b"k", value: &stored }, &mut key, &mut value).expect("converted");

@@ -5,7 +5,8 @@ mod support;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_runtime::*;
-use headpond_state::{CodecId, Flow, KeyedStateBackend, ScanRange, StateDescriptor, StateId, StateKind, WriteBatch};
+use headpond_state::{CodecId, KeyedStateBackend, ScanRange, StateDescriptor, StateId, StateKind, WriteBatch};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use support::*;
@@ -43,7 +44,7 @@ impl HeldOperator {
             } else {
                 next_ms = Some(next_ms.map_or(due_ms, |next: i64| next.min(due_ms)));
             }
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         })?;
         self.next_ms = next_ms;
         state.write(&mut gone)

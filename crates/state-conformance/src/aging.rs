@@ -7,7 +7,7 @@
 
 use crate::Subject;
 use crate::subject::{point_state, register, scan_state};
-use headpond_state::ttl::{TimeDomain, TtlConfig, put_stamp};
+use headpond_state::ttl::{self, TimeDomain, TtlConfig};
 use headpond_state::{
     CheckpointId, KeyedStateBackend, KeyedStateHandle, SnapshotOptions, StateId, StateUsage, WriteBatch,
 };
@@ -126,7 +126,7 @@ impl Aging {
     fn put(&self, batch: &mut WriteBatch, state: StateId, index: u64, now_ms: i64) {
         batch.put_with(state, &self.key(index), |value| {
             let end = value.len() + self.value_len;
-            put_stamp(now_ms, value);
+            ttl::seal(now_ms, value);
             let mut random = index.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (now_ms as u64 | 1);
             while value.len() < end {
                 random ^= random << 13;

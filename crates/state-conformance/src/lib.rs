@@ -13,9 +13,15 @@
 //! # impl MyBackend { fn new() -> Self { MyBackend } }
 //! # impl StateBackend for MyBackend {
 //! #     fn capabilities(&self) -> Capabilities {
-//! #         Capabilities { incremental_checkpoints: false, prefers_sorted_batches: false, larger_than_memory: false }
+//! #         Capabilities::default()
 //! #     }
 //! #     fn open_keyed(&self, _: KeyedBackendParams, _: &[RestoredState<'_>]) -> Result<Box<dyn KeyedStateBackend>> {
+//! #         Err(Error::unsupported("an example holds no state"))
+//! #     }
+//! #     fn check_handle(&self, _: &KeyedStateHandle, _: MaxParallelism) -> Result<()> { Ok(()) }
+//! #     fn open_reader<'a>(
+//! #         &self, _: RestoredState<'a>, _: MaxParallelism, _: &std::path::Path,
+//! #     ) -> Result<Box<dyn StateReader + 'a>> {
 //! #         Err(Error::unsupported("an example holds no state"))
 //! #     }
 //! # }
@@ -60,6 +66,8 @@ macro_rules! conformance_tests {
                 a_batch_of_keys_is_read_in_its_order_with_duplicates_and_missing_keys,
                 states_do_not_see_each_other,
                 empty_and_large_values_are_kept,
+                a_visitors_error_ends_the_call_and_nothing_else,
+                a_batch_of_keys_is_read_into_one_buffer,
             }
             writes {
                 later_writes_of_a_batch_win,
@@ -83,8 +91,15 @@ macro_rules! conformance_tests {
                 a_scan_of_all_crosses_key_groups,
                 scans_told_together_agree_with_scans_one_by_one,
             }
+            cursors {
+                a_cursor_gives_what_a_scan_visits,
+                a_cursor_shows_the_state_as_it_is_at_each_batch,
+            }
             registrations {
                 equal_descriptors_have_one_id,
+                a_second_registration_under_another_declaration_is_incompatible,
+                a_name_that_is_empty_or_has_a_nul_character_is_invalid,
+                an_id_that_was_not_given_is_invalid,
                 states_are_numbered_in_order,
                 a_ttl_with_a_merge_operator_is_invalid,
                 a_restored_state_of_another_shape_is_incompatible,

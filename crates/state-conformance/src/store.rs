@@ -5,7 +5,7 @@ use headpond_state::{
 };
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -31,7 +31,7 @@ impl MemoryStore {
 
     /// A sink for a checkpoint whose base consists of these handles: their files may be reused.
     pub fn sink_on<'a>(&self, base: impl IntoIterator<Item = &'a KeyedStateHandle>) -> MemorySink {
-        let base = base.into_iter().flat_map(|handle| &handle.files).map(|file| file.hash).collect();
+        let base = base.into_iter().flat_map(KeyedStateHandle::all_files).map(|file| file.hash).collect();
         MemorySink {
             store: self.clone(),
             base,
@@ -67,7 +67,8 @@ impl MemoryStore {
 
     /// Removes every file that none of the handles names, as a store does with checkpoints it no longer retains.
     pub fn retain<'a>(&self, handles: impl IntoIterator<Item = &'a KeyedStateHandle>) {
-        let named: HashSet<_> = handles.into_iter().flat_map(|handle| &handle.files).map(|file| file.hash).collect();
+        let named: HashSet<_> =
+            handles.into_iter().flat_map(KeyedStateHandle::all_files).map(|file| file.hash).collect();
         self.files().retain(|hash, _| named.contains(hash));
     }
 
@@ -102,6 +103,10 @@ impl CheckpointSource for MemoryStore {
         let mut local = std::fs::File::create_new(to).map_err(|cause| Error::io("cannot create a file", to, cause))?;
         io::copy(&mut &bytes[..], &mut local).map_err(|cause| Error::io("cannot write a file", to, cause))?;
         Ok(())
+    }
+
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
+        files.iter().try_for_each(|(file, to)| self.fetch(file, to))
     }
 
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>> {

@@ -2,11 +2,12 @@
 
 use crate::{BackendFixture, MemoryStore};
 use headpond_state::{
-    AccessPattern, Capabilities, CheckpointId, CodecId, Entry, Flow, KeyBatch, KeyGroup, KeyGroupRange,
-    KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState,
-    Result, ScanRange, SnapshotOptions, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
+    AccessPattern, Capabilities, CheckpointId, CodecId, Entry, KeyBatch, KeyGroup, KeyGroupRange, KeyedBackendParams,
+    KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState, Result, ScanRange,
+    SnapshotOptions, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
 };
 use std::cell::{Cell, RefCell};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tempfile::TempDir;
@@ -184,7 +185,12 @@ pub(crate) fn write(keyed: &mut dyn KeyedStateBackend, fill: impl FnOnce(&mut Wr
 
 pub(crate) fn get(keyed: &mut dyn KeyedStateBackend, state: StateId, key: &[u8]) -> Option<Vec<u8>> {
     let mut value = None;
-    let found = keyed.read(state, key, &mut |bytes| value = Some(bytes.to_vec())).expect("the key is read");
+    let found = keyed
+        .read(state, key, &mut |bytes| {
+            value = Some(bytes.to_vec());
+            Ok(())
+        })
+        .expect("the key is read");
     assert_eq!(found, value.is_some(), "the answer of a read and its visit differ");
     value
 }
@@ -197,6 +203,7 @@ pub(crate) fn get_many(keyed: &mut dyn KeyedStateBackend, state: StateId, keys: 
         .read_many(state, &batch, &mut |index, value| {
             assert_eq!(index, values.len(), "keys are visited out of order");
             values.push(value.map(<[u8]>::to_vec));
+            Ok(())
         })
         .expect("the keys are read");
     assert_eq!(values.len(), keys.len(), "not every key was visited");
@@ -208,7 +215,7 @@ pub(crate) fn scan(keyed: &mut dyn KeyedStateBackend, state: StateId, range: &Sc
     keyed
         .scan(state, range, &mut |Entry { key, value }| {
             entries.push((key.to_vec(), value.to_vec()));
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         })
         .expect("the range is scanned");
     entries

@@ -8,10 +8,11 @@
 //! ```
 
 use headpond_state::{
-    CodecId, Flow, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, MaxParallelism, OperatorClock, OperatorId,
-    Result, ScanRange, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
+    CodecId, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, MaxParallelism, OperatorClock, OperatorId, Result,
+    ScanRange, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
 };
 use headpond_state_memory::MemoryStateBackend;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 const GROUPS: u64 = 128;
@@ -81,7 +82,7 @@ fn scan(
         let ranges: Vec<_> = keys.iter().map(|key| ScanRange::prefix(&key[..PREFIX_LEN])).collect();
         let mut count = |length: usize| {
             seen += (length > 0) as u64;
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         };
         let begun = cpu_ns();
         if together {

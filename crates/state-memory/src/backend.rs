@@ -2,8 +2,14 @@
 
 use crate::budget::{Account, Budget};
 use crate::keyed::MemoryKeyedState;
-use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend};
+use headpond_state::canonical;
+use headpond_state::state_reader::{CanonicalStateReader, StateReader};
+use headpond_state::{
+    Capabilities, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, RestoredState, Result,
+    StateBackend,
+};
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 /// A state backend that keeps everything in memory.
@@ -53,7 +59,7 @@ impl fmt::Display for MemoryStateBackend {
 
 impl StateBackend for MemoryStateBackend {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { incremental_checkpoints: false, prefers_sorted_batches: false, larger_than_memory: false }
+        Capabilities { key_groups_are_local: true, range_deletes_are_cheap: true, ..Capabilities::default() }
     }
 
     fn open_keyed(
@@ -63,5 +69,18 @@ impl StateBackend for MemoryStateBackend {
     ) -> Result<Box<dyn KeyedStateBackend>> {
         let account = Arc::new(Account::new(Arc::clone(&self.budget)));
         Ok(Box::new(MemoryKeyedState::open(params, account, restore)?))
+    }
+
+    fn check_handle(&self, handle: &KeyedStateHandle, _: MaxParallelism) -> Result<()> {
+        canonical::check_format(handle)
+    }
+
+    fn open_reader<'a>(
+        &self,
+        restored: RestoredState<'a>,
+        max_parallelism: MaxParallelism,
+        _: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>> {
+        Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?))
     }
 }

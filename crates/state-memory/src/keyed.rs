@@ -8,9 +8,10 @@ use crate::table::{LOOKUP_LEN, Lookup, Table};
 use hashbrown::{HashMap, HashSet};
 use headpond_state::canonical::read_canonical;
 use headpond_state::{
-    CheckpointId, Context, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedBackendParams, KeyedStateBackend,
-    KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState, Result, ScanRange, Snapshot,
-    SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+    CheckpointId, Context, Error, KeyBatch, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle,
+    MaxParallelism, OperatorClock, OperatorId, PoisonGuard, ReadManyVisitor, ReadVisitor, Registration, RestoredState,
+    Result, ScanManyVisitor, ScanRange, ScanVisitor, Snapshot, SnapshotOptions, StateDescriptor, StateId,
+    StateRegistry, StateUsage, WriteBatch, WriteOp,
 };
 use std::sync::Arc;
 
@@ -29,6 +30,7 @@ pub(crate) struct MemoryKeyedState {
     account: Arc<Account>,
     /// In the order in which snapshots number them.
     states: Vec<State>,
+    registry: StateRegistry,
     /// The index in `states` of every registered state.
     registered: Vec<usize>,
     /// The number of the next snapshot of this instance.
@@ -42,15 +44,13 @@ pub(crate) struct MemoryKeyedState {
     clock: Arc<OperatorClock>,
     /// Bytes of keys and values that have expired and were removed.
     reclaimed_bytes: u64,
-    poisoned: bool,
+    guard: PoisonGuard,
     scratch: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct State {
     descriptor: StateDescriptor,
-    /// Its id, once the job has registered it.
-    id: Option<StateId>,
     table: Table,
     /// The cleaner of a state that expires, once the job has said when.
     sweeper: Option<Sweeper>,
@@ -68,6 +68,7 @@ impl MemoryKeyedState {
             max_parallelism: params.max_parallelism,
             account,
             states: Vec::new(),
+            registry: StateRegistry::default(),
             registered: Vec::new(),
             generation: 1,
             changed_in: vec![0; params.key_groups.len()],
@@ -75,7 +76,7 @@ impl MemoryKeyedState {
             frozen: Arc::default(),
             clock: params.clock,
             reclaimed_bytes: 0,
-            poisoned: false,
+            guard: PoisonGuard::default(),
             scratch: Vec::new(),
         };
         for restored in restore {
@@ -103,16 +104,10 @@ impl MemoryKeyedState {
     fn restored_states(&mut self, handle: &KeyedStateHandle) -> Result<Vec<usize>> {
         let mut targets = Vec::with_capacity(handle.states.len());
         for descriptor in &handle.states {
+            self.registry.restore(descriptor)?;
             targets.push(match self.position(&descriptor.name) {
-                // Handles of one checkpoint come from one job.
-                Some(index) => {
-                    self.states[index].descriptor.check_restored(descriptor)?;
-                    index
-                }
-                None => {
-                    self.add(descriptor)?;
-                    self.states.len() - 1
-                }
+                Some(index) => index,
+                None => self.add(descriptor),
             });
         }
         Ok(targets)
@@ -122,21 +117,16 @@ impl MemoryKeyedState {
         self.states.iter().position(|state| state.descriptor.name == name)
     }
 
-    fn add(&mut self, descriptor: &StateDescriptor) -> Result<()> {
-        if self.states.len() > usize::from(u16::MAX) {
-            return Err(Error::invalid("an operator has more than 65536 states"));
-        }
+    /// Adds an empty table, and returns its index.
+    fn add(&mut self, descriptor: &StateDescriptor) -> usize {
         let table = Table::new(descriptor.access, self.key_groups, self.max_parallelism);
-        self.states.push(State { descriptor: descriptor.clone(), id: None, table, sweeper: None });
-        Ok(())
+        self.states.push(State { descriptor: descriptor.clone(), table, sweeper: None });
+        self.states.len() - 1
     }
 
+    #[inline]
     fn check_open(&self) -> Result<()> {
-        if self.poisoned {
-            return Err(Error::closed("the state is closed because a write to it failed")
-                .with(Context::Operator, &self.operator));
-        }
-        Ok(())
+        self.guard.check().map_err(|error| error.with(Context::Operator, &self.operator))
     }
 
     fn state(&self, id: StateId) -> Result<&State> {
@@ -331,43 +321,30 @@ impl KeyedStateBackend for MemoryKeyedState {
 
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
         self.check_open()?;
-        descriptor.validate()?;
-        let index = match self.position(&descriptor.name) {
-            Some(index) => {
-                let state = &mut self.states[index];
-                descriptor.check_restored(&state.descriptor)?;
-                state.table.reshape(descriptor.access, &self.account)?;
-                if state.descriptor.ttl != descriptor.ttl || state.sweeper.is_none() {
-                    state.sweeper = descriptor.ttl.map(Sweeper::new);
-                }
-                state.descriptor = descriptor.clone();
-                index
+        let (id, index) = match self.registry.register(descriptor)? {
+            Registration::Known(id) => return Ok(id),
+            Registration::Restored(id) => {
+                let restored = self.position(&descriptor.name);
+                (id, restored.ok_or_else(|| Error::internal("a restored state has no table"))?)
             }
-            None => {
-                self.add(descriptor)?;
-                let index = self.states.len() - 1;
-                self.states[index].sweeper = descriptor.ttl.map(Sweeper::new);
-                index
-            }
+            Registration::New => (self.registry.add(descriptor), self.add(descriptor)),
         };
-        let registered = &mut self.registered;
-        Ok(*self.states[index].id.get_or_insert_with(|| {
-            registered.push(index);
-            StateId((registered.len() - 1) as u16)
-        }))
+        self.registered.push(index);
+        let state = &mut self.states[index];
+        state.descriptor = descriptor.clone();
+        state.sweeper = descriptor.ttl.map(Sweeper::new);
+        state.table.reshape(descriptor.access, &self.account)?;
+        Ok(id)
     }
 
     fn unregistered(&self) -> Vec<StateDescriptor> {
-        self.states.iter().filter(|state| state.id.is_none()).map(|state| state.descriptor.clone()).collect()
+        self.registry.unregistered().to_vec()
     }
 
     fn drop_restored(&mut self, name: &str) -> Result<()> {
         self.check_open()?;
-        let index = self.position(name).filter(|index| self.states[*index].id.is_none()).ok_or_else(|| {
-            Error::invalid("no restored state of this name waits for its job")
-                .with(Context::State, name)
-                .with(Context::Operator, &self.operator)
-        })?;
+        self.registry.drop_restored(name).map_err(|error| error.with(Context::Operator, &self.operator))?;
+        let index = self.position(name).ok_or_else(|| Error::internal("a restored state has no table"))?;
         let mut dropped = self.states.remove(index);
         (0..self.key_groups.len()).for_each(|shard| dropped.table.clear_shard(shard, &self.account));
         self.registered.iter_mut().filter(|other| **other > index).for_each(|other| *other -= 1);
@@ -376,45 +353,30 @@ impl KeyedStateBackend for MemoryKeyedState {
         Ok(())
     }
 
-    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        let value = self.state(state)?.table.get(key)?;
-        value.map(visit);
-        Ok(value.is_some())
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool> {
+        match self.state(state)?.table.get(key)? {
+            Some(value) => visit(value).map(|()| true),
+            None => Ok(false),
+        }
     }
 
-    fn read_many(
-        &mut self,
-        state: StateId,
-        keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
+    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
         self.state(state)?.table.get_many(keys, visit)
     }
 
-    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
-        self.state(state)?.table.scan(range, visit);
-        Ok(())
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()> {
+        self.state(state)?.table.scan(range, visit)
     }
 
-    fn scan_many(
-        &mut self,
-        state: StateId,
-        ranges: &[ScanRange<'_>],
-        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
-    ) -> Result<()> {
-        self.state(state)?.table.scan_many(ranges, visit);
-        Ok(())
+    fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()> {
+        self.state(state)?.table.scan_many(ranges, visit)
     }
 
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
         self.check_open()?;
         let writes = batch.len();
         let applied = self.apply(batch);
-        batch.clear();
-        applied.map_err(|error| {
-            self.poisoned = true;
-            error.with(Context::Operator, &self.operator)
-        })?;
+        self.guard.written(batch, applied).map_err(|error| error.with(Context::Operator, &self.operator))?;
         self.sweep(writes);
         self.states.iter_mut().for_each(|state| state.table.tidy_most(&self.account));
         Ok(())

@@ -6,9 +6,10 @@
 use crate::table::FrozenShard;
 use headpond_state::canonical::{canonical_handle, put_canonical};
 use headpond_state::{
-    CheckpointSink, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor,
-    StateFile, StateSize,
+    CheckpointSink, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor, StateFile,
+    StateSize,
 };
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Bytes of state for which another file is worth while.
@@ -73,8 +74,8 @@ impl MemorySnapshot {
         });
         let name = format!("{}-{}", shards.start, shards.end);
         let written = put_canonical(sink, &name, self.max_parallelism, |writer| match rest.next() {
-            Some((state, key, value)) => writer.push(state, key, value).map(|()| Flow::Continue),
-            None => Ok(Flow::Stop),
+            Some((state, key, value)) => writer.push(state, key, value).map(|()| ControlFlow::Continue(())),
+            None => Ok(ControlFlow::Break(())),
         })?;
         self.uploaded.add(part, &written);
         Ok(written)

@@ -7,7 +7,7 @@
 
 use crate::table::Table;
 use headpond_state::OperatorClock;
-use headpond_state::ttl::{TtlConfig, split_stamp};
+use headpond_state::ttl::{self, TtlConfig};
 
 /// How often a table is gone through during a time to live: about one part in so many of it may be expired and still there.
 const PASSES: i64 = 16;
@@ -29,7 +29,7 @@ impl Expiry {
     /// When a stored value expires. One without a timestamp never does: whoever reads it will say what is wrong.
     #[inline]
     pub(crate) fn of(&self, stored: &[u8]) -> i64 {
-        split_stamp(stored).map_or(i64::MAX, |(stamp_ms, _)| stamp_ms.saturating_add(self.ttl_ms))
+        ttl::open(stored).map_or(i64::MAX, |opened| opened.stamp_ms.saturating_add(self.ttl_ms))
     }
 
     /// Whether that time has come.

@@ -6,7 +6,8 @@ use crate::ordered::{Leaves, OrderedShard, Place};
 use crate::point::{Entries, PointShard, Probe};
 use crate::sweep::{Expiry, Swept};
 use headpond_state::{
-    AccessPattern, Entry, Error, Flow, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, Result, ScanRange,
+    AccessPattern, Entry, Error, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, ReadManyVisitor, Result,
+    ScanManyVisitor, ScanRange, ScanVisitor,
 };
 use std::sync::Arc;
 
@@ -142,7 +143,7 @@ impl Table {
         })
     }
 
-    pub(crate) fn get_many(&self, keys: &KeyBatch, visit: &mut dyn FnMut(usize, Option<&[u8]>)) -> Result<()> {
+    pub(crate) fn get_many(&self, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
         let mut lookups = [Lookup::default(); LOOKUP_LEN];
         for start in (0..keys.len()).step_by(LOOKUP_LEN) {
             let lookups = &mut lookups[..LOOKUP_LEN.min(keys.len() - start)];
@@ -156,7 +157,7 @@ impl Table {
                     Shards::Point(shards) => shards[lookup.shard].get_probed(lookup.probe, lookup.hash, key),
                     Shards::Ordered(shards) => shards[lookup.shard].get_probed(lookup.place, key),
                 };
-                visit(start + index, value);
+                visit(start + index, value)?;
             }
         }
         Ok(())
@@ -284,25 +285,26 @@ impl Table {
         }
     }
 
-    pub(crate) fn scan(&self, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) {
+    pub(crate) fn scan(&self, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()> {
         let bounds = Bounds::of_scan(range);
         let mut left = range.limit;
         for shard in bounds.shards(self.key_groups, self.max_parallelism) {
             if left == 0 {
-                return;
+                return Ok(());
             }
             let flow = match &self.shards {
-                Shards::Point(shards) => shards[shard].scan(&bounds, &mut left, visit),
-                Shards::Ordered(shards) => shards[shard].scan(&bounds, &mut left, visit),
+                Shards::Point(shards) => shards[shard].scan(&bounds, &mut left, visit)?,
+                Shards::Ordered(shards) => shards[shard].scan(&bounds, &mut left, visit)?,
             };
-            if flow == Flow::Stop {
-                return;
+            if flow.is_break() {
+                return Ok(());
             }
         }
+        Ok(())
     }
 
     /// Scans many ranges; where they begin is brought into the cache together.
-    pub(crate) fn scan_many(&self, ranges: &[ScanRange<'_>], visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow) {
+    pub(crate) fn scan_many(&self, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()> {
         let mut lookups = [Lookup::default(); LOOKUP_LEN];
         let mut bounds = Vec::with_capacity(LOOKUP_LEN);
         for (part, ranges) in ranges.chunks(LOOKUP_LEN).enumerate() {
@@ -321,12 +323,14 @@ impl Table {
                 let visit = &mut |entry: Entry<'_>| visit(part * LOOKUP_LEN + index, entry);
                 match (&self.shards, lookups[..found].get(index)) {
                     (Shards::Ordered(shards), Some(at)) if self.is_of_one_shard(bounds) => {
-                        shards[at.shard].scan_from(at.place, bounds, &mut { range.limit }, visit);
+                        // Whether the range was left early is nothing to the next one.
+                        let _ = shards[at.shard].scan_from(at.place, bounds, &mut { range.limit }, visit)?;
                     }
-                    _ => self.scan(range, visit),
+                    _ => self.scan(range, visit)?,
                 }
             }
         }
+        Ok(())
     }
 
     /// Whether nothing is within bounds beyond the shard of their lowest key.

@@ -1,6 +1,6 @@
 //! State in memory gives back what has expired and what was deleted.
 
-use headpond_state::ttl::{TimeDomain, TtlConfig, put_stamp};
+use headpond_state::ttl::{self, TimeDomain, TtlConfig};
 use headpond_state::{
     CheckpointId, CodecId, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, MaxParallelism, OperatorClock,
     OperatorId, SnapshotOptions, StateBackend, StateDescriptor, StateId, StateKind, WriteBatch,
@@ -42,7 +42,7 @@ impl Instance {
 
     fn put(&mut self, index: u64, stamp_ms: i64) {
         self.batch.put_with(self.state, &key(index), |value| {
-            put_stamp(stamp_ms, value);
+            ttl::seal(stamp_ms, value);
             value.extend_from_slice(&[7; 40]);
         });
     }
@@ -119,7 +119,13 @@ fn a_snapshot_keeps_what_a_sweep_removes() {
         let mut seen = 0;
         let odd = |index: u64| index % 2 == 1;
         for index in 0..20_000 {
-            let found = instance.keyed.read(instance.state, &key(index), &mut |_| seen += 1).expect("a read");
+            let found = instance
+                .keyed
+                .read(instance.state, &key(index), &mut |_| {
+                    seen += 1;
+                    Ok(())
+                })
+                .expect("a read");
             assert_eq!(found, odd(index), "entry {index}");
         }
     }

@@ -50,7 +50,7 @@ fn a_write_beyond_the_limit_fails_before_it_changes_anything() {
         assert_eq!(keyed.usage().entries, u64::from(written), "the failed batch left entries");
         let used = backend.used_bytes();
         assert!(used > LIMIT / 2 && used < LIMIT * 5 / 4, "{used} bytes are used at a limit of {LIMIT}");
-        assert_eq!(keyed.read(state, &key(0), &mut |_| ()).expect_err("poisoned").kind(), ErrorKind::Closed);
+        assert_eq!(keyed.read(state, &key(0), &mut |_| Ok(())).expect_err("poisoned").kind(), ErrorKind::Closed);
     }
 }
 
@@ -79,7 +79,12 @@ fn overwriting_goes_on_at_the_limit() {
         for round in 0..5 {
             keyed.write(&mut batch(state, 0..written, &[round; 24])).expect("overwriting takes no room");
         }
-        keyed.read(state, &key(0), &mut |value| assert_eq!(value, [4; 24])).expect("a value");
+        keyed
+            .read(state, &key(0), &mut |value| {
+                assert_eq!(value, [4; 24]);
+                Ok(())
+            })
+            .expect("a value");
     }
 }
 
@@ -148,6 +153,11 @@ fn deleted_and_outgrown_entries_give_their_bytes_back() {
         assert_eq!(backend.used_bytes(), 0, "an empty state holds bytes");
         let mut keys = KeyBatch::new();
         keys.push(&key(1));
-        keyed.read_many(state, &keys, &mut |_, value| assert_eq!(value, None)).expect("a read");
+        keyed
+            .read_many(state, &keys, &mut |_, value| {
+                assert_eq!(value, None);
+                Ok(())
+            })
+            .expect("a read");
     }
 }

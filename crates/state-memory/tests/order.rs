@@ -1,9 +1,10 @@
 //! States that are scanned, filled in any order.
 
-use headpond_state::backend::{Flow, ScanRange};
+use headpond_state::backend::ScanRange;
 use headpond_state::{CodecId, StateDescriptor, StateKind, WriteBatch};
 use headpond_state_conformance::{BackendFixture, Subject};
 use headpond_state_memory::MemoryStateBackend;
+use std::ops::ControlFlow;
 
 #[test]
 fn keys_that_descend_are_all_found() {
@@ -25,12 +26,19 @@ fn keys_that_descend_are_all_found() {
             }
         }
         for i in 0..5000 {
-            assert!(keyed.read(state, &key(i), &mut |value| assert_eq!(value, i.to_be_bytes())).expect("a read"));
+            assert!(
+                keyed
+                    .read(state, &key(i), &mut |value| {
+                        assert_eq!(value, i.to_be_bytes());
+                        Ok(())
+                    })
+                    .expect("a read")
+            );
         }
         let mut keys: Vec<Vec<u8>> = Vec::new();
         let visit = &mut |entry: headpond_state::backend::Entry<'_>| {
             keys.push(entry.key.to_vec());
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         };
         keyed.scan(state, &ScanRange::all(), visit).expect("a scan");
         assert_eq!(keys.len(), 5000);

@@ -61,6 +61,7 @@ fn main() -> Result<()> {
                     value.and_then(|value| value.first_chunk()).map_or(0, |bytes| u64::from_le_bytes(*bytes)) + 1;
                 out[start..start + 8].copy_from_slice(&total.to_le_bytes());
             });
+            Ok(())
         })?;
         keyed.write(&mut writes)?;
         done += batch_len;

@@ -5,7 +5,7 @@
 //! `cargo run --release --workspace --example rescale -- MEGABYTES FROM TO [TO ...]`; prints a table in Markdown.
 
 use headpond_state::{
-    CheckpointId, CheckpointSink, CheckpointSource, CodecId, ContentHash, Entry, Error, Flow, KeyGroupRange,
+    CheckpointId, CheckpointSink, CheckpointSource, CodecId, ContentHash, Entry, Error, KeyGroupRange,
     KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, OperatorClock, OperatorId, RestoredState,
     Result, ScanRange, SnapshotOptions, StateBackend, StateDescriptor, StateFile, StateId, StateKind, WriteBatch,
 };
@@ -14,6 +14,7 @@ use rust_rocksdb::{DB, ExportImportFilesMetaData, ImportColumnFamilyOptions, Ite
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -167,8 +168,8 @@ fn read_and_insert(
         reader.read(0, range, &mut |Entry { key, value }| {
             batch.put(state, key, value);
             match batch.len() < BATCH {
-                true => Ok(Flow::Continue),
-                false => keyed.write(&mut batch).map(|()| Flow::Continue),
+                true => Ok(ControlFlow::Continue(())),
+                false => keyed.write(&mut batch).map(|()| ControlFlow::Continue(())),
             }
         })?;
     }
@@ -195,7 +196,7 @@ fn check(keyed: &mut dyn KeyedStateBackend, range: KeyGroupRange, entries: u64) 
     keyed.scan(state, &ScanRange::all(), &mut |Entry { key: found, value }| {
         let (entry, layer) = expected.next().expect("an entry that is live");
         assert!(found == key(entry, entries) && value == bytes(entry, layer), "entry {entry} differs");
-        Flow::Continue
+        Ok(ControlFlow::Continue(()))
     })?;
     assert!(expected.next().is_none(), "an entry is missing");
     Ok(())
@@ -403,6 +404,10 @@ impl Directory {
 }
 
 impl CheckpointSource for Directory {
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
+        files.iter().try_for_each(|(file, to)| self.fetch(file, to))
+    }
+
     fn fetch(&self, file: &StateFile, to: &Path) -> Result<()> {
         self.fetched.fetch_add(file.length, std::sync::atomic::Ordering::Relaxed);
         let from = self.locate(file);

@@ -6,10 +6,11 @@
 //! ```
 
 use headpond_state::{
-    CodecId, Error, Flow, KeyGroupRange, KeyedBackendParams, MaxParallelism, OperatorClock, OperatorId, Result,
-    ScanRange, StateBackend, StateDescriptor, StateKind, WriteBatch,
+    CodecId, Error, KeyGroupRange, KeyedBackendParams, MaxParallelism, OperatorClock, OperatorId, Result, ScanRange,
+    StateBackend, StateDescriptor, StateKind, WriteBatch,
 };
 use headpond_state_rocksdb::{EmbeddedRocksDbStateBackend, RocksDbOptions};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn main() -> Result<()> {
@@ -59,9 +60,9 @@ fn main() -> Result<()> {
     keyed.close()
 }
 
-fn count(seen: &mut u64) -> Flow {
+fn count(seen: &mut u64) -> Result<ControlFlow<()>> {
     *seen += 1;
-    Flow::Continue
+    Ok(ControlFlow::Continue(()))
 }
 
 fn key(index: u64) -> Vec<u8> {

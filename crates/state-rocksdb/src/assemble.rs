@@ -19,11 +19,11 @@ use crate::reader::RestoredFiles;
 use crate::restore::fetch;
 use crate::shared::Shared;
 use headpond_state::{
-    Context, Error, Flow, KeyGroupRange, KeyedBackendParams, RestoredState, Result, StateDescriptor, StateFile,
-    StateReader,
+    Context, Error, KeyGroupRange, KeyedBackendParams, RestoredState, Result, StateDescriptor, StateFile, StateReader,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -175,7 +175,7 @@ impl Part<'_> {
         for &state in &placement.entangled {
             let number = self.number_of(state)?;
             source.read(state, self.wanted, &mut |entry| {
-                load.push(number, entry.key, entry.value).map(|()| Flow::Continue)
+                load.push(number, entry.key, entry.value).map(|()| ControlFlow::Continue(()))
             })?;
         }
         Ok(placement)

@@ -81,8 +81,10 @@ impl StateBackend for EmbeddedRocksDbStateBackend {
     fn capabilities(&self) -> Capabilities {
         Capabilities {
             incremental_checkpoints: self.options.incremental,
-            prefers_sorted_batches: true,
-            larger_than_memory: true,
+            state_on_disk: true,
+            sorted_keys_are_cheaper: true,
+            single_entries_are_dear: true,
+            ..Capabilities::default()
         }
     }
 

@@ -9,7 +9,7 @@
 
 use crate::age::{Ages, AgesBuilder};
 use headpond_state::OperatorClock;
-use headpond_state::ttl::{TimeDomain, TtlConfig, split_stamp};
+use headpond_state::ttl::{self, TimeDomain, TtlConfig};
 use rust_rocksdb::compaction_filter::CompactionFilter;
 use rust_rocksdb::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
 use rust_rocksdb::{CompactionDecision, Options};
@@ -160,7 +160,7 @@ impl CompactionFilter for Filter {
             return CompactionDecision::Keep;
         }
         // A value too short for a timestamp is kept, for the read that will say so.
-        let Ok((stamp_ms, _)) = split_stamp(value) else { return CompactionDecision::Keep };
+        let Ok(ttl::Stamped { stamp_ms, .. }) = ttl::open(value) else { return CompactionDecision::Keep };
         let bytes = (key.len() as u64).saturating_add(value.len() as u64);
         if stamp_ms.saturating_add(self.ttl_ms) <= self.now_ms {
             self.removed_bytes = self.removed_bytes.saturating_add(bytes);

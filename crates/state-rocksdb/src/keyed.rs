@@ -1,18 +1,19 @@
 //! The state of one operator on one worker.
 
 use crate::age::Ages;
+use crate::column_family::column_family_name;
 use crate::cut::Cut;
 use crate::database::{Database, lock};
 use crate::expiry::Moment;
 use crate::ledger::Written;
 use crate::read::Reader;
-use crate::registry::{Registration, Registry};
 use crate::scan::{scan, scan_many};
 use crate::upload::RocksDbSnapshot;
-use headpond_state::ttl::split_stamp;
+use headpond_state::ttl::{self, Stamped};
 use headpond_state::{
-    CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange,
-    Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+    CheckpointId, Error, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, PoisonGuard, ReadManyVisitor,
+    ReadVisitor, Registration, Result, ScanManyVisitor, ScanRange, ScanVisitor, Snapshot, SnapshotOptions,
+    StateDescriptor, StateId, StateRegistry, StateUsage, WriteBatch, WriteOp,
 };
 use rust_rocksdb::{BoundColumnFamily, WriteOptions};
 use std::fmt;
@@ -33,7 +34,9 @@ pub(crate) struct RocksDbKeyedState {
     key_groups: KeyGroupRange,
     max_parallelism: MaxParallelism,
     incremental: bool,
-    registry: Registry,
+    registry: StateRegistry,
+    /// The column families of the registered states, by their ids.
+    column_families: Vec<String>,
     reader: Reader,
     batch: rust_rocksdb::WriteBatch,
     without_log: WriteOptions,
@@ -42,7 +45,7 @@ pub(crate) struct RocksDbKeyedState {
     written_since_look: usize,
     /// When each state's expiry was last looked at, in its own time.
     looked_ms: Vec<i64>,
-    poisoned: bool,
+    guard: PoisonGuard,
 }
 
 impl RocksDbKeyedState {
@@ -62,22 +65,21 @@ impl RocksDbKeyedState {
             database,
             key_groups,
             max_parallelism,
-            registry: Registry::restored(restored),
+            registry: StateRegistry::restored(restored),
+            column_families: Vec::new(),
             batch: rust_rocksdb::WriteBatch::default(),
             without_log,
             written: Vec::new(),
             written_since_look: 0,
             looked_ms: Vec::new(),
-            poisoned: false,
+            guard: PoisonGuard::default(),
         }
     }
 
-    fn check(&self) -> Result<()> {
-        match self.poisoned {
-            true => Err(Error::closed("the state backend failed before and takes no more calls")
-                .hint("restore the last checkpoint")),
-            false => Ok(()),
-        }
+    /// The column family of a registered state.
+    fn column_family(&self, state: StateId) -> Result<&str> {
+        self.registry.get(state)?;
+        Ok(&self.column_families[state.index()])
     }
 
     fn write_batch(&mut self, batch: &WriteBatch) -> Result<()> {
@@ -88,7 +90,10 @@ impl RocksDbKeyedState {
             let known = self.registry.get(state)?;
             let family = match &current {
                 Some((id, family)) if *id == state => family,
-                _ => &current.insert((state, self.database.column_family(&known.column_family)?)).1,
+                _ => {
+                    let name = &self.column_families[state.index()];
+                    &current.insert((state, self.database.column_family(name)?)).1
+                }
             };
             let written = &mut self.written[state.index()];
             match op {
@@ -96,14 +101,14 @@ impl RocksDbKeyedState {
                     self.batch.put_cf(family, key, value);
                     written.puts += 1;
                     written.put_bytes += (key.len() + value.len()) as u64;
-                    if known.descriptor.ttl.is_some()
-                        && let Ok((stamp_ms, _)) = split_stamp(value)
+                    if known.ttl.is_some()
+                        && let Ok(Stamped { stamp_ms, .. }) = ttl::open(value)
                     {
                         written.stamp(stamp_ms);
                     }
                 }
                 WriteOp::Merge { key, operand } => {
-                    if known.descriptor.merge.is_none() {
+                    if known.merge.is_none() {
                         return Err(Error::invalid("the state has no merge operator"));
                     }
                     self.batch.merge_cf(family, key, operand);
@@ -149,9 +154,9 @@ impl RocksDbKeyedState {
 
     fn note_written(&mut self) -> Result<()> {
         let mut ledger = lock(&self.database.ledger);
-        for (written, index) in self.written.iter_mut().zip(0..) {
+        for (index, written) in self.written.iter_mut().enumerate() {
             if !written.is_empty() {
-                ledger.family(&self.registry.get(StateId(index))?.column_family).note(written);
+                ledger.family(&self.column_families[index]).note(written);
             }
         }
         Ok(())
@@ -162,14 +167,13 @@ impl RocksDbKeyedState {
     fn look_at_expiry(&mut self) -> Result<()> {
         let moment = Moment::now(&self.database.clock);
         for (looked_ms, index) in self.looked_ms.iter_mut().zip(0..) {
-            let state = self.registry.get(StateId(index))?;
-            let Some(ttl) = state.descriptor.ttl else { continue };
+            let Some(ttl) = self.registry.get(StateId(index))?.ttl else { continue };
             let now_ms = moment.time_in(ttl.domain);
             if now_ms == i64::MIN || now_ms.saturating_sub(*looked_ms) < (ttl.ttl_ms / LOOKS_PER_TTL).max(1) {
                 continue;
             }
             *looked_ms = now_ms;
-            let name = &state.column_family;
+            let name = &self.column_families[usize::from(index)];
             let aged = {
                 let mut ledger = lock(&self.database.ledger);
                 let open = ledger.family(name).open();
@@ -218,9 +222,10 @@ impl KeyedStateBackend for RocksDbKeyedState {
     }
 
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
-        self.check()?;
+        self.guard.check()?;
         match self.registry.register(descriptor)? {
-            Registration::Present(id) => Ok(self.registered(id, descriptor)),
+            Registration::Known(id) => Ok(id),
+            Registration::Restored(id) => Ok(self.registered(id, descriptor)),
             Registration::New => {
                 // The files of an earlier cut must not come to include a state that it does not describe.
                 self.list_earlier_cut();
@@ -236,61 +241,50 @@ impl KeyedStateBackend for RocksDbKeyedState {
     }
 
     fn drop_restored(&mut self, name: &str) -> Result<()> {
-        self.check()?;
+        self.guard.check()?;
         self.registry.drop_restored(name)?;
         self.list_earlier_cut();
         self.database
             .rocks
-            .drop_cf(&crate::column_family::column_family_name(name))
+            .drop_cf(&column_family_name(name))
             .map_err(|cause| self.database.error("cannot drop a state", cause))
     }
 
-    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
-        self.check()?;
-        self.reader.read(&self.registry.get(state)?.column_family, key, visit)
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool> {
+        self.guard.check()?;
+        self.registry.get(state)?;
+        self.reader.read(&self.column_families[state.index()], key, visit)
     }
 
-    fn read_many(
-        &mut self,
-        state: StateId,
-        keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        self.check()?;
-        self.reader.read_many(&self.registry.get(state)?.column_family, keys, visit)
+    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
+        self.guard.check()?;
+        self.registry.get(state)?;
+        self.reader.read_many(&self.column_families[state.index()], keys, visit)
     }
 
-    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
-        self.check()?;
-        let name = &self.registry.get(state)?.column_family;
-        scan(&self.database, name, range, visit)
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()> {
+        self.guard.check()?;
+        scan(&self.database, self.column_family(state)?, range, visit)
     }
 
-    fn scan_many(
-        &mut self,
-        state: StateId,
-        ranges: &[ScanRange<'_>],
-        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
-    ) -> Result<()> {
-        self.check()?;
-        scan_many(&self.database, &self.registry.get(state)?.column_family, ranges, visit)
+    fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()> {
+        self.guard.check()?;
+        scan_many(&self.database, self.column_family(state)?, ranges, visit)
     }
 
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
-        self.check()?;
+        self.guard.check()?;
         let written = self.write_batch(batch);
-        batch.clear();
-        self.poisoned = written.is_err();
-        written
+        self.guard.written(batch, written)
     }
 
     fn time_passed(&mut self) -> Result<()> {
-        self.check()?;
+        self.guard.check()?;
         self.look_at_expiry()
     }
 
     fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>> {
-        self.check()?;
+        self.guard.check()?;
         let states = self.registry.all().cloned().collect();
         let cut = Cut::take(&self.database, id, *options, self.key_groups, self.max_parallelism, states)?;
         Ok(Box::new(RocksDbSnapshot::new(cut, self.incremental && options.incremental)))
@@ -298,11 +292,11 @@ impl KeyedStateBackend for RocksDbKeyedState {
 
     fn checkpoint_completed(&mut self, _id: CheckpointId) -> Result<()> {
         // Which files the next checkpoint may reuse is the sink's to say.
-        self.check()
+        self.guard.check()
     }
 
     fn checkpoint_aborted(&mut self, id: CheckpointId) -> Result<()> {
-        self.check()?;
+        self.guard.check()?;
         if let Some(cut) = self.database.unlisted_cut().filter(|cut| cut.id == id) {
             cut.abort();
         }
@@ -338,6 +332,7 @@ impl KeyedStateBackend for RocksDbKeyedState {
 impl RocksDbKeyedState {
     fn registered(&mut self, id: StateId, descriptor: &StateDescriptor) -> StateId {
         if self.written.len() <= id.index() {
+            self.column_families.push(column_family_name(&descriptor.name));
             self.written.resize_with(id.index() + 1, Written::default);
             self.looked_ms.resize(id.index() + 1, i64::MIN);
         }

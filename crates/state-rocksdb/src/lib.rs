@@ -46,7 +46,6 @@ mod options;
 mod placement;
 mod read;
 mod reader;
-mod registry;
 mod restore;
 mod scan;
 mod shared;

@@ -163,6 +163,7 @@ mod tests {
             files: vec![file("CURRENT"), file("000012.sst")],
             entries: 0,
             details,
+            parts: Vec::new(),
         }
     }
 

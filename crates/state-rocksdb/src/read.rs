@@ -6,7 +6,7 @@
 //! once.
 
 use crate::database::{Database, Rocks};
-use headpond_state::{Error, KeyBatch, Result};
+use headpond_state::{Error, KeyBatch, ReadManyVisitor, ReadVisitor, Result, ValueBatch};
 use rust_rocksdb::{BoundColumnFamily, ErrorKind, GetIntoBufferResult, ReadOptions, ReadTier};
 use std::ops::Range;
 use std::sync::{Arc, mpsc};
@@ -24,16 +24,8 @@ pub(crate) struct Reader {
     with_io: ReadOptions,
     without_io: ReadOptions,
     buffer: Vec<u8>,
-    found: Found,
+    found: ValueBatch,
     order: Vec<u32>,
-}
-
-/// Values in the order they were found.
-#[derive(Debug, Default)]
-struct Found {
-    bytes: Vec<u8>,
-    /// Where the value of each key of the window is; `None`: there is none.
-    places: Vec<Option<Range<usize>>>,
 }
 
 /// The outcome of reading a key without I/O.
@@ -51,24 +43,20 @@ impl Reader {
             with_io: ReadOptions::default(),
             without_io,
             buffer: vec![0; 256],
-            found: Found::default(),
+            found: ValueBatch::new(),
             order: Vec::new(),
         }
     }
 
     /// Visits the value of one key.
-    pub(crate) fn read(&mut self, column_family: &str, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    pub(crate) fn read(&mut self, column_family: &str, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool> {
         self.database.check()?;
         let family = self.database.column_family(column_family)?;
-        let mut found = false;
-        get(&self.database.rocks, &family, key, &self.with_io, &mut self.buffer, |value| {
-            if let Some(value) = value {
-                found = true;
-                visit(value);
-            }
+        get(&self.database.rocks, &family, key, &self.with_io, &mut self.buffer, |value| match value {
+            Some(value) => visit(value).map(|()| true),
+            None => Ok(false),
         })
-        .map_err(|cause| self.database.error("cannot read state", cause))?;
-        Ok(found)
+        .map_err(|cause| self.database.error("cannot read state", cause))?
     }
 
     /// Visits the values of all keys in the batch's order.
@@ -76,7 +64,7 @@ impl Reader {
         &mut self,
         column_family: &str,
         keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+        visit: &mut ReadManyVisitor<'_>,
     ) -> Result<()> {
         self.database.check()?;
         let mut start = 0;
@@ -93,7 +81,7 @@ impl Reader {
         column_family: &str,
         keys: &KeyBatch,
         window: Range<usize>,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+        visit: &mut ReadManyVisitor<'_>,
     ) -> Result<()> {
         let database = Arc::clone(&self.database);
         let family = database.column_family(column_family)?;
@@ -111,12 +99,11 @@ impl Reader {
         if !ascending {
             self.order.sort_unstable_by(|&a, &b| keys.get(a as usize).cmp(keys.get(b as usize)));
         }
-        self.found.clear(rest.len());
+        self.found.reset(rest.len());
         let missing = self.find_cached(&family, keys, rest.start)?;
         self.fetch(column_family, keys, missing, rest.start)?;
         for index in rest.clone() {
-            let place = self.found.places[index - rest.start].clone();
-            visit(index, place.map(|place| &self.found.bytes[place]));
+            visit(index, self.found.get(index - rest.start))?;
         }
         Ok(())
     }
@@ -127,15 +114,16 @@ impl Reader {
         family: &Arc<BoundColumnFamily<'_>>,
         keys: &KeyBatch,
         window: Range<usize>,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
+        visit: &mut ReadManyVisitor<'_>,
     ) -> Result<usize> {
         let database = &self.database;
         for index in window.clone() {
             let key = keys.get(index);
             let got =
                 get(&database.rocks, family, key, &self.without_io, &mut self.buffer, |value| visit(index, value));
-            if let Cached::NotInMemory = cached(got).map_err(|cause| database.error("cannot read state", cause))? {
-                return Ok(index);
+            match cached(got).map_err(|cause| database.error("cannot read state", cause))? {
+                Cached::Known(visited) => visited?,
+                Cached::NotInMemory => return Ok(index),
             }
         }
         Ok(window.end)
@@ -149,7 +137,7 @@ impl Reader {
             let (found, slot) = (&mut self.found, index as usize - start);
             let key = keys.get(index as usize);
             let got =
-                get(&database.rocks, family, key, &self.without_io, &mut self.buffer, |value| found.keep(slot, value));
+                get(&database.rocks, family, key, &self.without_io, &mut self.buffer, |value| found.set(slot, value));
             if let Cached::NotInMemory = cached(got).map_err(|cause| database.error("cannot read state", cause))? {
                 missing.push(index);
             }
@@ -179,11 +167,11 @@ impl Reader {
             let mut wanted = KeyBatch::new();
             own.iter().for_each(|&index| wanted.push(keys.get(index as usize)));
             let values = read_all(&self.database, column_family, &wanted)?;
-            self.found.take(values, own, start);
+            take(&mut self.found, &values, own, start);
         }
         for _ in 0..sent {
             let (number, values) = arrived.recv().map_err(|_| Error::internal("a thread that reads state has died"))?;
-            self.found.take(values?, &missing[number * chunk..missing.len().min((number + 1) * chunk)], start);
+            take(&mut self.found, &values?, &missing[number * chunk..missing.len().min((number + 1) * chunk)], start);
         }
         Ok(())
     }
@@ -195,52 +183,37 @@ impl std::fmt::Debug for Reader {
     }
 }
 
-impl Found {
-    fn clear(&mut self, keys: usize) {
-        self.bytes.clear();
-        self.places.clear();
-        self.places.resize(keys, None);
-    }
-
-    fn keep(&mut self, slot: usize, value: Option<&[u8]>) {
-        self.places[slot] = value.map(|value| {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(value);
-            start..self.bytes.len()
-        });
-    }
-
-    /// Takes over the values of the keys with these indices.
-    fn take(&mut self, values: Found, indices: &[u32], start: usize) {
-        for (place, &index) in values.places.into_iter().zip(indices) {
-            self.keep(index as usize - start, place.map(|place| &values.bytes[place]));
-        }
+/// Takes over the values of the keys with these indices.
+fn take(found: &mut ValueBatch, values: &ValueBatch, indices: &[u32], start: usize) {
+    for (at, &index) in indices.iter().enumerate() {
+        found.set(index as usize - start, values.get(at));
     }
 }
 
 /// Reads all keys, waiting for the disk where needed.
-fn read_all(database: &Database, column_family: &str, keys: &KeyBatch) -> Result<Found> {
+fn read_all(database: &Database, column_family: &str, keys: &KeyBatch) -> Result<ValueBatch> {
     let family = database.column_family(column_family)?;
     let options = ReadOptions::default();
     let mut buffer = vec![0; 256];
-    let mut found = Found::default();
-    found.clear(keys.len());
+    let mut found = ValueBatch::new();
+    found.reset(keys.len());
     for (slot, key) in keys.iter().enumerate() {
-        get(&database.rocks, &family, key, &options, &mut buffer, |value| found.keep(slot, value))
+        get(&database.rocks, &family, key, &options, &mut buffer, |value| found.set(slot, value))
             .map_err(|cause| database.error("cannot read state", cause))?;
     }
     Ok(found)
 }
 
-fn get(
+/// Reads a key, and returns what `use_value` makes of its value.
+fn get<T>(
     rocks: &Rocks,
     family: &Arc<BoundColumnFamily<'_>>,
     key: &[u8],
     options: &ReadOptions,
     buffer: &mut Vec<u8>,
-    use_value: impl FnOnce(Option<&[u8]>),
-) -> Result<(), rust_rocksdb::Error> {
-    match rocks.get_into_buffer_cf_opt(family, key, buffer, options)? {
+    use_value: impl FnOnce(Option<&[u8]>) -> T,
+) -> Result<T, rust_rocksdb::Error> {
+    Ok(match rocks.get_into_buffer_cf_opt(family, key, buffer, options)? {
         GetIntoBufferResult::Found(length) => use_value(Some(&buffer[..length])),
         GetIntoBufferResult::NotFound => use_value(None),
         GetIntoBufferResult::BufferTooSmall(length) => {
@@ -248,10 +221,9 @@ fn get(
                 buffer.resize(length.next_power_of_two(), 0);
             }
             let value = rocks.get_pinned_cf_opt(family, key, options)?;
-            use_value(value.as_deref());
+            use_value(value.as_deref())
         }
-    }
-    Ok(())
+    })
 }
 
 fn cached<T>(got: Result<T, rust_rocksdb::Error>) -> Result<Cached<T>, rust_rocksdb::Error> {

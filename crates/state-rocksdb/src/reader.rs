@@ -8,7 +8,8 @@ use crate::restore::{check_format, fetch};
 use crate::shared::Shared;
 use headpond_state::state_reader::check_state;
 use headpond_state::{
-    Context, Entry, Error, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, RestoredState, Result, StateReader,
+    Context, Entry, Error, KeyGroupRange, KeyedStateHandle, MaxParallelism, RestoredState, Result, ScanVisitor,
+    StateReader,
 };
 use rust_rocksdb::ReadOptions;
 use std::fmt;
@@ -48,12 +49,7 @@ impl RestoredFiles {
 }
 
 impl StateReader for RestoredFiles {
-    fn read(
-        &mut self,
-        state: usize,
-        key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
-    ) -> Result<()> {
+    fn read(&mut self, state: usize, key_groups: KeyGroupRange, visit: &mut ScanVisitor<'_>) -> Result<()> {
         check_state(self.states.len(), state)?;
         let name = &self.states[state];
         let family = self
@@ -68,7 +64,7 @@ impl StateReader for RestoredFiles {
         let mut cursor = self.rocks.raw_iterator_cf_opt(&family, bounds);
         cursor.seek_to_first();
         while let Some((key, value)) = cursor.item() {
-            if visit(Entry { key, value })? == Flow::Stop {
+            if visit(Entry { key, value })?.is_break() {
                 return Ok(());
             }
             cursor.next();
@@ -108,12 +104,7 @@ impl RocksDbReader {
 }
 
 impl StateReader for RocksDbReader {
-    fn read(
-        &mut self,
-        state: usize,
-        key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
-    ) -> Result<()> {
+    fn read(&mut self, state: usize, key_groups: KeyGroupRange, visit: &mut ScanVisitor<'_>) -> Result<()> {
         self.files.read(state, key_groups, visit)
     }
 }

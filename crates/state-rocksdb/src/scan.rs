@@ -2,7 +2,7 @@
 
 use crate::database::Database;
 use headpond_state::backend::ScanStart;
-use headpond_state::{Entry, Flow, Result, ScanRange};
+use headpond_state::{Entry, Result, ScanManyVisitor, ScanRange, ScanVisitor};
 use rust_rocksdb::{DBAccess, DBRawIteratorWithThreadMode, ErrorKind, ReadOptions};
 
 /// Entries, deleted ones among them, that a shared cursor passes at most on its way to the next one. It knows nothing of where
@@ -14,7 +14,7 @@ pub(crate) fn scan(
     database: &Database,
     column_family: &str,
     range: &ScanRange<'_>,
-    visit: &mut dyn FnMut(Entry<'_>) -> Flow,
+    visit: &mut ScanVisitor<'_>,
 ) -> Result<()> {
     database.check()?;
     let family = database.column_family(column_family)?;
@@ -39,7 +39,7 @@ pub(crate) fn scan(
             continue;
         }
         left -= 1;
-        if visit(Entry { key, value }) == Flow::Stop {
+        if visit(Entry { key, value })?.is_break() {
             return Ok(());
         }
         cursor.next();
@@ -52,7 +52,7 @@ pub(crate) fn scan_many(
     database: &Database,
     column_family: &str,
     ranges: &[ScanRange<'_>],
-    visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
+    visit: &mut ScanManyVisitor<'_>,
 ) -> Result<()> {
     database.check()?;
     let family = database.column_family(column_family)?;
@@ -63,7 +63,7 @@ pub(crate) fn scan_many(
     for (index, range) in ranges.iter().enumerate() {
         let mut last = None;
         match cursor.scan(range, &mut last, &mut |entry| visit(index, entry)) {
-            Ok(()) => {}
+            Ok(visited) => visited?,
             // Many deletions lie in the way: a cursor that knows the range's end does not pass more of them than it must.
             Err(cause) if cause.kind() == ErrorKind::Incomplete => {
                 let mut rest = *range;
@@ -87,16 +87,16 @@ struct SharedCursor<'a, D: DBAccess> {
 }
 
 impl<D: DBAccess> SharedCursor<'_, D> {
-    /// Visits a range. `last` becomes the last key visited and how many there were.
+    /// Visits a range. `last` becomes the last key visited and how many there were. The inner error is the visitor's.
     fn scan(
         &mut self,
         range: &ScanRange<'_>,
         last: &mut Option<(Vec<u8>, usize)>,
-        visit: &mut dyn FnMut(Entry<'_>) -> Flow,
-    ) -> Result<(), rust_rocksdb::Error> {
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<Result<()>, rust_rocksdb::Error> {
         let first = first_key(range);
         if range.limit == 0 || range.end.is_some_and(|end| end <= first) {
-            return Ok(());
+            return Ok(Ok(()));
         }
         self.seek(first)?;
         if let Some(ScanStart::After(after)) = range.start
@@ -109,21 +109,24 @@ impl<D: DBAccess> SharedCursor<'_, D> {
             if !key.starts_with(range.prefix) || range.end.is_some_and(|end| key >= end) {
                 break;
             }
-            let flow = visit(Entry { key, value });
+            let flow = match visit(Entry { key, value }) {
+                Ok(flow) => flow,
+                Err(error) => return Ok(Err(error)),
+            };
             let (kept, visited) = last.get_or_insert_default();
             kept.clear();
             kept.extend_from_slice(key);
             *visited += 1;
-            if flow == Flow::Stop || *visited == range.limit {
+            if flow.is_break() || *visited == range.limit {
                 self.absent = None;
-                return Ok(());
+                return Ok(Ok(()));
             }
             self.cursor.next();
         }
         if let Some((last, _)) = last {
             self.set_absent(last, &[0]);
         }
-        self.cursor.status()
+        self.cursor.status().map(Ok)
     }
 
     /// Moves to the first entry that is not below `first`, unless the cursor is there already.

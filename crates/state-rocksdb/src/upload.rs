@@ -74,6 +74,7 @@ impl Snapshot for RocksDbSnapshot {
             files,
             entries: listing.sizes.iter().map(|size| size.entries).sum(),
             details,
+            parts: Vec::new(),
         }
         .with_state_sizes(&listing.sizes))
     }

@@ -32,7 +32,7 @@ fn two_instances_may_be_given_one_directory_one_after_the_other() {
     let mut batch = WriteBatch::new();
     batch.put(state, &[1, 1], b"v");
     second.write(&mut batch).expect("the batch is written");
-    assert!(second.read(state, &[1, 1], &mut |_| ()).expect("the key is read"));
+    assert!(second.read(state, &[1, 1], &mut |_| Ok(())).expect("the key is read"));
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn checkpoints_leave_nothing_in_memory() {
             let value: Vec<u8> =
                 (0..12).flat_map(|word| mixed(id << 40 | u64::from(n) << 8 | word).to_le_bytes()).collect();
             batch.put(state, &key, &value);
-            instance.keyed.read(state, &key, &mut |_| ()).expect("the key is read");
+            instance.keyed.read(state, &key, &mut |_| Ok(())).expect("the key is read");
         }
         instance.keyed.write(&mut batch).expect("the batch is written");
         let snapshot = instance.keyed.snapshot(CheckpointId(id), &SnapshotOptions::default()).expect("a snapshot");

@@ -11,6 +11,10 @@
 //! - Reads see every earlier write of the same instance.
 //! - [`write`](KeyedStateBackend::write) is atomic across states. After a failed write the instance is poisoned: every
 //!   later call fails with [`Closed`](crate::ErrorKind::Closed).
+//! - A visitor's error ends the call with that error; the instance stays as good as it was.
+//! - Which declarations are taken is decided by [`StateRegistry`](crate::StateRegistry), and whether the instance is poisoned by
+//!   [`PoisonGuard`](crate::PoisonGuard): backends hold one of each.
+//! - No method has a default body: a backend that wraps another one does not compile until it forwards all of them.
 //! - [`snapshot`](KeyedStateBackend::snapshot) fixes what the snapshot holds; later writes are not in it. It does not wait for
 //!   I/O. Snapshots may overlap, be uploaded in any order from other threads, and be dropped.
 //! - States that were restored but never registered by the job are carried into every snapshot until
@@ -18,16 +22,16 @@
 //!
 //! The suite in `headpond-state-conformance` tests all of it; a backend passes it or it is not a backend.
 
-use crate::canonical;
 use crate::clock::OperatorClock;
 use crate::descriptor::StateDescriptor;
 use crate::error::Result;
 use crate::id::{CheckpointId, OperatorId, StateId};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
 use crate::snapshot::{CheckpointSource, KeyedStateHandle, Snapshot, SnapshotOptions};
-use crate::state_reader::{CanonicalStateReader, StateReader};
+use crate::state_reader::StateReader;
 use crate::write_batch::WriteBatch;
 use std::fmt::{Debug, Display};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -39,7 +43,7 @@ pub trait StateBackend: Debug + Display + Send + Sync {
     /// Opens the state of one operator on one worker, restored from what `restore` holds of the key groups of `params`.
     ///
     /// Handles may come from other parallelisms (their ranges overlap the wanted one in part) and, where the handle is
-    /// [canonical], from other backends.
+    /// [canonical](crate::canonical), from other backends.
     ///
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible) for a handle this backend cannot read,
@@ -54,11 +58,9 @@ pub trait StateBackend: Debug + Display + Send + Sync {
     ///
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible), with the way out.
-    fn check_handle(&self, handle: &KeyedStateHandle, _max_parallelism: MaxParallelism) -> Result<()> {
-        canonical::check_format(handle)
-    }
+    fn check_handle(&self, handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()>;
 
-    /// Opens a handle for reading only: its own ones, and [canonical] ones. `local_dir` is a directory of
+    /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a directory of
     /// this reader's own on local disk, made on demand and removed with it.
     ///
     /// # Errors
@@ -67,10 +69,8 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         &self,
         restored: RestoredState<'a>,
         max_parallelism: MaxParallelism,
-        _local_dir: &Path,
-    ) -> Result<Box<dyn StateReader + 'a>> {
-        Ok(Box::new(CanonicalStateReader::open(restored, max_parallelism)?))
-    }
+        local_dir: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>>;
 }
 
 /// A handle with the store its files can be read from.
@@ -82,15 +82,23 @@ pub struct RestoredState<'a> {
     pub source: &'a dyn CheckpointSource,
 }
 
-/// What a backend can do, for those who choose how to call it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a backend can do and likes best: one member for each decision that someone takes by it. The default is a backend of which
+/// nothing is known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether a snapshot uploads only what changed since the last one.
+    /// Whether a snapshot uploads only what changed since the last one: whether a job may ask for incremental checkpoints.
     pub incremental_checkpoints: bool,
-    /// Whether batches of keys in ascending order are cheaper than the same batches in any order.
-    pub prefers_sorted_batches: bool,
-    /// Whether state may exceed memory.
-    pub larger_than_memory: bool,
+    /// Whether the state is in files and memory only caches it: whether what it takes is measured on disk.
+    pub state_on_disk: bool,
+    /// Whether a batch of keys in ascending order is cheaper than in any other: whether operators sort the keys of a batch.
+    pub sorted_keys_are_cheaper: bool,
+    /// Whether entries of one key group lie together in memory: whether the rows of a tick are applied key group by key group.
+    pub key_groups_are_local: bool,
+    /// Whether an entry by itself costs a multiple of one in a batch: whether what a function reads and writes one by one is held
+    /// until the end of a batch of records.
+    pub single_entries_are_dear: bool,
+    /// Whether deleting a range costs no more than deleting the entries in it: whether a few entries are deleted as one range.
+    pub range_deletes_are_cheap: bool,
 }
 
 /// What a keyed state backend is opened with.
@@ -110,6 +118,18 @@ pub struct KeyedBackendParams {
     /// files ignore it.
     pub local_dir: PathBuf,
 }
+
+/// Is given a value. An error ends the read with it, and changes nothing about the backend; so it does with the others.
+pub type ReadVisitor<'a> = dyn FnMut(&[u8]) -> Result<()> + 'a;
+
+/// Is given the index of a key and its value.
+pub type ReadManyVisitor<'a> = dyn FnMut(usize, Option<&[u8]>) -> Result<()> + 'a;
+
+/// Is given an entry, and says whether the scan goes on.
+pub type ScanVisitor<'a> = dyn FnMut(Entry<'_>) -> Result<ControlFlow<()>> + 'a;
+
+/// Is given the index of a range and an entry of it, and says whether the scan of that range goes on.
+pub type ScanManyVisitor<'a> = dyn FnMut(usize, Entry<'_>) -> Result<ControlFlow<()>> + 'a;
 
 /// The state of one operator on one worker. See the [module](self) for the contract.
 pub trait KeyedStateBackend: Debug + Send {
@@ -141,35 +161,21 @@ pub trait KeyedStateBackend: Debug + Send {
     /// # Errors
     /// As the store's: [`Corrupt`](crate::ErrorKind::Corrupt), [`Unavailable`](crate::ErrorKind::Unavailable), and
     /// [`Closed`](crate::ErrorKind::Closed) for a poisoned instance. The same holds for the calls below.
-    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool>;
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool>;
 
     /// Calls `visit` once for each key of the batch, in the batch's order, with its index and its value.
-    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut dyn FnMut(usize, Option<&[u8]>))
-    -> Result<()>;
+    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()>;
 
-    /// Visits entries in ascending order of their keys until the range or its limit ends or `visit` says
-    /// [`Flow::Stop`]. To resume, scan again after the last key seen.
-    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()>;
+    /// Visits entries in ascending order of their keys until the range or its limit ends or `visit` breaks. To go on
+    /// later, scan again after the last key seen, as a [`StateCursor`](crate::StateCursor) does.
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()>;
 
     /// Scans many ranges, best in ascending order of where they begin. `visit` gets each entry with its range's index;
-    /// [`Flow::Stop`] ends that range, and the next one follows.
+    /// where it breaks, that range ends and the next one follows.
     ///
-    /// One by one unless a backend knows better; a batch's scans are worth telling together, since a store can walk
-    /// through them with one cursor.
-    fn scan_many(
-        &mut self,
-        state: StateId,
-        ranges: &[ScanRange<'_>],
-        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
-    ) -> Result<()> {
-        for (index, range) in ranges.iter().enumerate() {
-            self.scan(state, range, &mut |entry| visit(index, entry))?;
-        }
-        Ok(())
-    }
-
-    /// Says that these keys will be read soon. A hint.
-    fn prefetch(&mut self, _state: StateId, _keys: &KeyBatch) {}
+    /// A batch's scans are worth telling together, since a store can walk through them with one cursor. A backend to which that
+    /// means nothing calls [`scan_one_by_one`].
+    fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()>;
 
     /// Applies the batch atomically and clears it, keeping its allocations.
     ///
@@ -181,9 +187,7 @@ pub trait KeyedStateBackend: Debug + Send {
     /// written. The runtime calls it once a tick; it must be cheap when there is little to do.
     ///
     /// Nothing depends on it for being right: a read never returns what has expired, unless its state says so.
-    fn time_passed(&mut self) -> Result<()> {
-        Ok(())
-    }
+    fn time_passed(&mut self) -> Result<()>;
 
     /// The synchronous part of a checkpoint: fixes the state as it is now.
     fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>>;
@@ -199,6 +203,22 @@ pub trait KeyedStateBackend: Debug + Send {
 
     /// Releases everything, local files included.
     fn close(self: Box<Self>) -> Result<()>;
+}
+
+/// [`KeyedStateBackend::scan_many`] for backends that scan one range after the other.
+///
+/// # Errors
+/// As [`KeyedStateBackend::scan`].
+pub fn scan_one_by_one(
+    backend: &mut dyn KeyedStateBackend,
+    state: StateId,
+    ranges: &[ScanRange<'_>],
+    visit: &mut ScanManyVisitor<'_>,
+) -> Result<()> {
+    ranges
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, range)| backend.scan(state, range, &mut |entry| visit(index, entry)))
 }
 
 /// Many keys in one allocation.
@@ -268,15 +288,6 @@ pub struct Entry<'a> {
     pub key: &'a [u8],
     /// The stored value.
     pub value: &'a [u8],
-}
-
-/// Whether a scan goes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Flow {
-    /// Visit the next entry.
-    Continue,
-    /// End the scan.
-    Stop,
 }
 
 /// Which entries a scan visits: those whose key begins with `prefix`, from `start` on, below `end`, at most `limit`.

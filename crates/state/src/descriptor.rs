@@ -119,9 +119,12 @@ impl StateDescriptor {
     /// Checks that this declaration is right in itself.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a TTL with a merge operator, or a TTL that is not positive.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is empty or has a NUL character, a TTL with a merge operator, or a TTL
+    /// that is not positive.
     pub fn validate(&self) -> Result<()> {
         let reason = match (self.ttl, self.merge) {
+            _ if self.name.is_empty() => "a state must have a name",
+            _ if self.name.contains('\0') => "a state's name must not contain a NUL character",
             (Some(_), Some(_)) => "a state with a TTL cannot have a merge operator",
             (Some(ttl), None) if ttl.ttl_ms <= 0 => "a TTL must be greater than zero",
             _ => return Ok(()),

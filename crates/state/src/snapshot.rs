@@ -66,9 +66,7 @@ pub trait CheckpointSource: Debug + Send + Sync {
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
-    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
-        files.iter().try_for_each(|(file, to)| self.fetch(file, to))
-    }
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()>;
 
     /// A reader over the file's content that fails with an error of kind `InvalidData` at the end when length or hash differ.
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>>;
@@ -143,6 +141,10 @@ pub struct KeyedStateHandle {
     /// What else the format needs.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub details: serde_json::Value,
+    /// The handles of other backends that hold a part of this state: what a backend that is built on others leaves. They are its own
+    /// to read; their files are kept, checked and counted as this handle's are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<KeyedStateHandle>,
 }
 
 /// The member of a handle's details that has the size of each state.
@@ -190,9 +192,21 @@ impl KeyedStateHandle {
         self.format != crate::canonical::FORMAT
     }
 
+    /// Its files and those of its parts, and of theirs.
+    pub fn all_files(&self) -> impl Iterator<Item = &StateFile> {
+        let mut files = Vec::new();
+        self.collect_files(&mut files);
+        files.into_iter()
+    }
+
+    fn collect_files<'a>(&'a self, files: &mut Vec<&'a StateFile>) {
+        files.extend(&self.files);
+        self.parts.iter().for_each(|part| part.collect_files(files));
+    }
+
     /// The bytes of all files.
     pub fn byte_len(&self) -> u64 {
-        self.files.iter().map(|file| file.length).sum()
+        self.all_files().map(|file| file.length).sum()
     }
 }
 

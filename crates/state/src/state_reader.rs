@@ -1,10 +1,11 @@
 //! Reading a handle without opening it as a backend's state: to look inside, to copy, to compare.
 
-use crate::backend::{Entry, Flow, RestoredState};
+use crate::backend::{Entry, RestoredState};
 use crate::canonical::{self, CanonicalReader};
 use crate::error::{Context, Error, Result};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
 use std::fmt::Debug;
+use std::ops::ControlFlow;
 
 /// What a handle holds, read and never changed. Made by [`StateBackend::open_reader`](crate::StateBackend::open_reader).
 ///
@@ -19,7 +20,7 @@ pub trait StateReader: Debug {
         &mut self,
         state: usize,
         key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
+        visit: &mut dyn FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()>;
 }
 
@@ -46,7 +47,7 @@ impl StateReader for CanonicalStateReader<'_> {
         &mut self,
         state: usize,
         key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
+        visit: &mut dyn FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let RestoredState { handle, source } = self.restored;
         check_state(handle.states.len(), state)?;
@@ -69,7 +70,9 @@ impl StateReader for CanonicalStateReader<'_> {
                 if group.0 >= wanted.end {
                     break;
                 }
-                if wanted.contains(group) && visit(Entry { key: entry.key, value: entry.value })? == Flow::Stop {
+                if wanted.contains(group)
+                    && visit(Entry { key: entry.key, value: entry.value })? == ControlFlow::Break(())
+                {
                     return Ok(());
                 }
             }

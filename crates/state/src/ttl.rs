@@ -14,26 +14,51 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The bytes of the timestamp before a value.
-pub const STAMP_LEN: usize = 8;
+const STAMP_LEN: usize = 8;
 
-/// Appends the timestamp that comes before a value.
-#[inline]
-pub fn put_stamp(stamp_ms: i64, out: &mut Vec<u8>) {
-    out.extend_from_slice(&stamp_ms.to_be_bytes());
+/// A stored value of a state with a TTL, out of its envelope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamped<'a> {
+    /// The last access that counts, in milliseconds.
+    pub stamp_ms: i64,
+    /// The value.
+    pub value: &'a [u8],
 }
 
-/// The timestamp of a stored value, in milliseconds, and the value.
+/// Opens the envelope of a stored value, whether it has expired or not.
 ///
 /// # Errors
 /// [`Corrupt`](crate::ErrorKind::Corrupt) for bytes too short to have a timestamp.
 #[inline]
-pub fn split_stamp(stored: &[u8]) -> Result<(i64, &[u8])> {
+pub fn open(stored: &[u8]) -> Result<Stamped<'_>> {
     match stored.split_first_chunk::<STAMP_LEN>() {
-        Some((stamp, value)) => Ok((i64::from_be_bytes(*stamp), value)),
-        None => {
-            Err(Error::corrupt(format!("a value with a TTL has {} bytes, its timestamp alone takes 8", stored.len())))
-        }
+        Some((stamp, value)) => Ok(Stamped { stamp_ms: i64::from_be_bytes(*stamp), value }),
+        None => Err(too_short(stored.len())),
     }
+}
+
+/// Opens the envelope of a stored value, if its state has a TTL. `None`: the value has expired, and is not to be seen.
+///
+/// # Errors
+/// As [`open`].
+#[inline]
+pub fn visible<'a>(ttl: Option<&TtlConfig>, stored: &'a [u8], now_ms: i64) -> Result<Option<&'a [u8]>> {
+    let Some(ttl) = ttl else { return Ok(Some(stored)) };
+    let Stamped { stamp_ms, value } = open(stored)?;
+    Ok(ttl.is_visible(stamp_ms, now_ms).then_some(value))
+}
+
+/// Begins the envelope of a value that is appended next: its timestamp, if the value has one because its state has a TTL.
+#[inline]
+pub fn seal(stamp_ms: impl Into<Option<i64>>, out: &mut Vec<u8>) {
+    if let Some(stamp_ms) = stamp_ms.into() {
+        out.extend_from_slice(&stamp_ms.to_be_bytes());
+    }
+}
+
+#[cold]
+fn too_short(len: usize) -> Error {
+    Error::corrupt(format!("a value with a TTL has {len} bytes, its timestamp alone takes {STAMP_LEN}"))
 }
 
 /// The expiry of a state.

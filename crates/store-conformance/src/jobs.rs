@@ -83,6 +83,7 @@ pub fn manifest(id: CheckpointId, attempt: &AttemptId, files: Vec<StateFile>) ->
                 files,
                 entries: 16,
                 details: serde_json::Value::Null,
+                parts: Vec::new(),
             }),
         }],
     });

@@ -5,10 +5,11 @@ use headpond_checkpoint::{CheckpointStorage, Manifest};
 use headpond_state::canonical::read_canonical;
 use headpond_state::state_reader::StateReader;
 use headpond_state::{
-    Capabilities, Entry, Error, Flow, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, MaxParallelism,
+    Capabilities, Entry, Error, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism,
     RestoredState, Result, StateBackend,
 };
 use std::fmt;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 /// Reads what [`jobs`](crate::jobs) store: an entry for each file, its name the key and its content the value, all of
@@ -24,11 +25,15 @@ impl fmt::Display for FilesAsEntries {
 
 impl StateBackend for FilesAsEntries {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { incremental_checkpoints: true, prefers_sorted_batches: true, larger_than_memory: true }
+        Capabilities { incremental_checkpoints: true, ..Capabilities::default() }
     }
 
     fn open_keyed(&self, _: KeyedBackendParams, _: &[RestoredState<'_>]) -> Result<Box<dyn KeyedStateBackend>> {
         Err(Error::unsupported("this backend only reads"))
+    }
+
+    fn check_handle(&self, _: &KeyedStateHandle, _: MaxParallelism) -> Result<()> {
+        Ok(())
     }
 
     fn open_reader<'a>(
@@ -49,7 +54,7 @@ impl StateReader for Reader<'_> {
         &mut self,
         _: usize,
         key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
+        visit: &mut dyn FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let entries = restore_with(self.0.source, self.0.handle.files.iter())?;
         if key_groups.start > 0 {
@@ -57,7 +62,7 @@ impl StateReader for Reader<'_> {
         }
         for (name, content) in &entries {
             let key = [&[0], name.as_bytes()].concat();
-            if visit(Entry { key: &key, value: content })? == Flow::Stop {
+            if visit(Entry { key: &key, value: content })? == ControlFlow::Break(()) {
                 break;
             }
         }

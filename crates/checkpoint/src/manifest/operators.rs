@@ -21,7 +21,7 @@ pub struct OperatorState {
 impl OperatorState {
     /// The files of all subtasks.
     pub fn files(&self) -> impl Iterator<Item = &StateFile> {
-        self.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()).flat_map(|state| state.files.iter())
+        self.subtasks.iter().filter_map(|subtask| subtask.state.as_ref()).flat_map(|state| state.all_files())
     }
 
     /// The bytes of all files.

@@ -3,8 +3,9 @@
 use crate::console;
 use crate::format::cell;
 use headpond_inspect::{RecordBatch, RowSink, SchemaRef, as_text};
-use headpond_state::{Flow, Result};
+use headpond_state::Result;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 
 /// Rows that are looked at for how wide the columns are.
 const ROWS_MEASURED: usize = 1000;
@@ -61,11 +62,11 @@ impl RowSink for RowPrinter {
         Ok(())
     }
 
-    fn rows(&mut self, batch: &RecordBatch) -> Result<Flow> {
+    fn rows(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>> {
         self.held.extend(cells(batch)?);
         if self.widths.is_some() || self.held.len() > ROWS_MEASURED {
             self.print()?;
         }
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }

@@ -15,10 +15,11 @@ use headpond_runtime::datum::row_schema;
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::{
-    CodecId, Context, Entry, EntryConversion, Flow, KeyedStateBackend, Migration, StateColumns, StateDescriptor,
-    StateId, StateKind, WriteBatch,
+    CodecId, Context, Entry, EntryConversion, KeyedStateBackend, Migration, StateColumns, StateDescriptor, StateId,
+    StateKind, WriteBatch,
 };
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The name of the state.
@@ -171,9 +172,12 @@ impl CurrentLines {
         let mut distinct = KeyBatch::new();
         lines.keys().for_each(|key| distinct.push(key));
         let mut known = Vec::with_capacity(lines.len());
-        state.read_many(self.state, &distinct, &mut |_, stored| known.push(stored.map_or(Ok(Vec::new()), counted)))?;
+        state.read_many(self.state, &distinct, &mut |_, stored| {
+            known.push(stored.map_or(Ok(Vec::new()), counted)?);
+            Ok(())
+        })?;
         for (lines, known) in lines.values_mut().zip(known) {
-            *lines = known?;
+            *lines = known;
         }
         let mut text = Vec::new();
         for row in 0..batch.num_rows() {
@@ -208,19 +212,18 @@ impl CurrentLines {
         state: &mut dyn KeyedStateBackend,
         mut visit: impl FnMut(&[u8], &[u8]) -> Result<()>,
     ) -> Result<()> {
-        let mut outcome = Ok(());
         let prefix = state.max_parallelism().prefix_len();
         state.scan(self.state, &ScanRange::all(), &mut |entry| {
-            outcome = match entry.value.split_first() {
-                Some((&ONE_LINE, line)) => visit(&entry.key[prefix..], line),
-                _ => counted(entry.value).and_then(|lines| match lines.iter().rev().find(|(count, _)| *count > 0) {
-                    Some((_, line)) => visit(&entry.key[prefix..], line),
-                    None => Ok(()),
-                }),
-            };
-            if outcome.is_ok() { Flow::Continue } else { Flow::Stop }
-        })?;
-        outcome
+            match entry.value.split_first() {
+                Some((&ONE_LINE, line)) => visit(&entry.key[prefix..], line)?,
+                _ => {
+                    if let Some((_, line)) = counted(entry.value)?.iter().rev().find(|(count, _)| *count > 0) {
+                        visit(&entry.key[prefix..], line)?;
+                    }
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })
     }
 }
 

@@ -53,7 +53,7 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
             function: self.function.clone(),
             states,
             timers: FunctionTimers::open(setup.state, &key_schema)?,
-            held: WriteBehind::new(setup.capabilities.prefers_sorted_batches),
+            held: WriteBehind::new(setup.capabilities.single_entries_are_dear),
             records_together: RECORDS_TOGETHER_MAX,
             collector: Collector::new(),
             sides: self.side_tags.open(),

@@ -1,15 +1,16 @@
 //! State read and written in batches, though a function asks for one entry at a time.
 //!
-//! To some backends an entry by itself costs a multiple ([`Capabilities::prefers_sorted_batches`]). In front of those,
+//! To some backends an entry by itself costs a multiple ([`Capabilities::single_entries_are_dear`]). In front of those,
 //! what a function reads and writes for a batch of records is held until the end of the batch, then written together in the
 //! order of the keys. A state that was read for most records is read together for all keys of the next batch, before its
 //! records are processed. Nothing is held between two calls of the operator, so checkpoints know nothing of it.
 //!
-//! [`Capabilities::prefers_sorted_batches`]: headpond_state::Capabilities::prefers_sorted_batches
+//! [`Capabilities::single_entries_are_dear`]: headpond_state::Capabilities::single_entries_are_dear
 
 use headpond_state::{
-    CheckpointId, Entry, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange, Snapshot,
-    SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+    CheckpointId, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, ReadManyVisitor, ReadVisitor, Result,
+    ScanManyVisitor, ScanRange, ScanVisitor, Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage,
+    WriteBatch, WriteOp,
 };
 use std::collections::HashMap;
 use std::mem::take;
@@ -87,6 +88,7 @@ impl WriteBehind {
                     if self.bytes < HELD_BYTES {
                         self.hold(state, keys.get(nth), value, false);
                     }
+                    Ok(())
                 })?;
             }
         }
@@ -191,20 +193,20 @@ impl KeyedStateBackend for Overlay<'_> {
         self.backend.drop_restored(name)
     }
 
-    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool> {
         if !self.held.enabled {
             return self.backend.read(state, key, visit);
         }
         let of_state = self.held.state(state);
         of_state.reads += usize::from(key == self.record_key);
         if let Some(held) = of_state.entries.get(key) {
-            held.value.iter().for_each(|value| visit(value));
+            held.value.as_deref().map_or(Ok(()), visit)?;
             return Ok(held.value.is_some());
         }
         let held = &mut *self.held;
         let found = self.backend.read(state, key, &mut |value| {
             held.hold(state, key, Some(value), false);
-            visit(value);
+            visit(value)
         })?;
         if !found {
             held.hold(state, key, None, false);
@@ -212,33 +214,19 @@ impl KeyedStateBackend for Overlay<'_> {
         Ok(found)
     }
 
-    fn read_many(
-        &mut self,
-        state: StateId,
-        keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
+    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
         self.held.write_state(self.backend, state)?;
         self.backend.read_many(state, keys, visit)
     }
 
-    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()> {
         self.held.write_state(self.backend, state)?;
         self.backend.scan(state, range, visit)
     }
 
-    fn scan_many(
-        &mut self,
-        state: StateId,
-        ranges: &[ScanRange<'_>],
-        visit: &mut dyn FnMut(usize, Entry<'_>) -> Flow,
-    ) -> Result<()> {
+    fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()> {
         self.held.write_state(self.backend, state)?;
         self.backend.scan_many(state, ranges, visit)
-    }
-
-    fn prefetch(&mut self, state: StateId, keys: &KeyBatch) {
-        self.backend.prefetch(state, keys);
     }
 
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()> {
@@ -259,6 +247,10 @@ impl KeyedStateBackend for Overlay<'_> {
         }
         batch.clear();
         if self.held.bytes > HELD_BYTES { self.held.write_all(self.backend) } else { Ok(()) }
+    }
+
+    fn time_passed(&mut self) -> Result<()> {
+        self.backend.time_passed()
     }
 
     fn snapshot(&mut self, id: CheckpointId, options: &SnapshotOptions) -> Result<Box<dyn Snapshot>> {

@@ -4,7 +4,10 @@
 use headpond::stream::*;
 use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_runtime::{Ending, Error, JobOptions, Result};
-use headpond_state::{Capabilities, KeyedBackendParams, KeyedStateBackend, RestoredState, StateBackend};
+use headpond_state::{
+    Capabilities, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, RestoredState, StateBackend,
+    StateReader,
+};
 use headpond_state_memory::HashMapStateBackend;
 use serde_json::Value;
 use std::fmt;
@@ -91,7 +94,7 @@ impl fmt::Display for LikesBatches {
 
 impl StateBackend for LikesBatches {
     fn capabilities(&self) -> Capabilities {
-        Capabilities { prefers_sorted_batches: true, ..self.0.capabilities() }
+        Capabilities { single_entries_are_dear: true, ..self.0.capabilities() }
     }
     fn open_keyed(
         &self,
@@ -99,6 +102,17 @@ impl StateBackend for LikesBatches {
         restore: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>> {
         self.0.open_keyed(params, restore)
+    }
+    fn check_handle(&self, handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()> {
+        self.0.check_handle(handle, max_parallelism)
+    }
+    fn open_reader<'a>(
+        &self,
+        restored: RestoredState<'a>,
+        max_parallelism: MaxParallelism,
+        local_dir: &Path,
+    ) -> Result<Box<dyn StateReader + 'a>> {
+        self.0.open_reader(restored, max_parallelism, local_dir)
     }
 }
 

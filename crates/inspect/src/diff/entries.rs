@@ -5,7 +5,8 @@
 
 use crate::catalog::StateCatalog;
 use headpond_checkpoint::OperatorState;
-use headpond_state::{Context, Error, Flow, KeyedStateHandle, MaxParallelism, RestoredState, Result, StateReader};
+use headpond_state::{Context, Error, KeyedStateHandle, MaxParallelism, RestoredState, Result, StateReader};
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -157,7 +158,7 @@ fn read_state(
             if batch.bytes.len() >= BATCH_BYTES {
                 is_heard = sender.send(Message::Entries(std::mem::take(&mut batch))).is_ok();
             }
-            Ok(if is_heard { Flow::Continue } else { Flow::Stop })
+            Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         read.map_err(|error| error.with(Context::State, state))?;
         if !is_heard {

@@ -3,7 +3,7 @@
 use super::entry_key::EntryKeyParts;
 use super::{Form, Place};
 use headpond_state::schema::Datum;
-use headpond_state::ttl::split_stamp;
+use headpond_state::ttl;
 use headpond_state::{Entry, Error, Result};
 
 /// Reads entries of one form, and of them only what is wanted.
@@ -79,9 +79,9 @@ impl<'f> Decoder<'f> {
         }
         let (stamp_ms, value) = match &form.ttl {
             None => (None, entry.value),
-            Some(ttl) => {
-                let (stamp_ms, value) = split_stamp(entry.value)?;
-                (Some(stamp_ms.saturating_add(ttl.ttl_ms)), value)
+            Some(config) => {
+                let stored = ttl::open(entry.value)?;
+                (Some(stored.stamp_ms.saturating_add(config.ttl_ms)), stored.value)
             }
         };
         rows.bytes += entry.key.len() + entry.value.len();

@@ -23,9 +23,10 @@ use datafusion_execution::runtime_env::RuntimeEnvBuilder;
 use datafusion_physical_plan::execute_stream;
 use error::query_error;
 use futures_util::StreamExt;
-use headpond_state::{Error, Flow, Result};
+use headpond_state::{Error, Result};
 use planner::Planner;
 use session::Session;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The bytes that the operators of a query may hold in memory.
@@ -43,7 +44,7 @@ pub trait RowSink {
     ///
     /// # Errors
     /// As the sink's; the query ends with it.
-    fn rows(&mut self, batch: &RecordBatch) -> Result<Flow>;
+    fn rows(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>>;
 }
 
 impl StateCatalog {
@@ -70,7 +71,7 @@ impl StateCatalog {
             sink.begin(&plan.schema())?;
             let mut rows = execute_stream(plan, Arc::new(context)).map_err(query_error)?;
             while let Some(batch) = rows.next().await {
-                if sink.rows(&batch.map_err(query_error)?)? == Flow::Stop {
+                if sink.rows(&batch.map_err(query_error)?)? == ControlFlow::Break(()) {
                     break;
                 }
             }

@@ -14,8 +14,8 @@ use datafusion_physical_expr::{EquivalenceProperties, Partitioning, PhysicalExpr
 use datafusion_physical_plan::execution_plan::{Boundedness, EmissionType, ReplaceChildrenOptions};
 use datafusion_physical_plan::stream::RecordBatchReceiverStream;
 use datafusion_physical_plan::{DisplayAs, DisplayFormatType, ExecutionPlan, PlanProperties};
-use headpond_state::Flow;
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Batches that a part's thread may be ahead.
@@ -114,8 +114,8 @@ impl ExecutionPlan for StateScan {
             let read = read_part(&checkpoint, &*readers, &table, &part, &wanted, &mut |batch| {
                 // Nobody listens any more: the query has what it wants.
                 match sender.blocking_send(Ok(batch)) {
-                    Ok(()) => Flow::Continue,
-                    Err(_) => Flow::Stop,
+                    Ok(()) => ControlFlow::Continue(()),
+                    Err(_) => ControlFlow::Break(()),
                 }
             });
             read.map_err(external)

@@ -8,10 +8,11 @@ use headpond_state::encoding::{EntryKeys, KeySchema};
 use headpond_state::schema::Datum;
 use headpond_state::state_reader::CanonicalStateReader;
 use headpond_state::{
-    AttemptId, CheckpointId, Entry, Flow, KeyGroupRange, KeyedBackendParams, MaxParallelism, OperatorClock, OperatorId,
+    AttemptId, CheckpointId, Entry, KeyGroupRange, KeyedBackendParams, MaxParallelism, OperatorClock, OperatorId,
     RestoredState, Result, SnapshotOptions, StateBackend, StateDescriptor, StateReader, WriteBatch, ttl,
 };
 use headpond_state_memory::MemoryStateBackend;
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -144,7 +145,7 @@ impl StateReader for Counting<'_> {
         &mut self,
         state: usize,
         key_groups: KeyGroupRange,
-        visit: &mut dyn FnMut(Entry<'_>) -> Result<Flow>,
+        visit: &mut dyn FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         let Counting(reader, entries) = self;
         reader.read(state, key_groups, &mut |entry| {
@@ -164,10 +165,10 @@ impl RowSink for Collected {
         Ok(())
     }
 
-    fn rows(&mut self, batch: &RecordBatch) -> Result<Flow> {
+    fn rows(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>> {
         let columns = as_text(batch)?;
         self.0.extend((0..batch.num_rows()).map(|row| columns.iter().map(|column| column[row].clone()).collect()));
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     }
 }
 
@@ -201,7 +202,7 @@ pub(crate) fn row(format: RowFormat, schema: &str, fields: &[Datum]) -> Vec<u8> 
 /// A value behind a stamp.
 pub(crate) fn stamped(stamp_ms: i64, value: Vec<u8>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    ttl::put_stamp(stamp_ms, &mut bytes);
+    ttl::seal(stamp_ms, &mut bytes);
     bytes.extend(value);
     bytes
 }

@@ -1,10 +1,11 @@
 //! How a node's keyed state comes from a checkpoint.
 
 use headpond_state::{
-    EntryConversion, Flow, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend, StateDescriptor,
+    EntryConversion, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend, StateDescriptor,
     StateId, WriteBatch,
 };
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Bytes of converted entries that are written at once.
@@ -87,7 +88,7 @@ impl MigratedStates {
                     if writes.byte_len() >= BATCH_BYTES {
                         state.write(&mut writes)?;
                     }
-                    Ok(Flow::Continue)
+                    Ok(ControlFlow::Continue(()))
                 })?;
             }
         }

@@ -13,11 +13,12 @@ use headpond_runtime::source::{
 };
 use headpond_runtime::*;
 use headpond_state::{
-    CheckpointId, CodecId, Flow, KeyBatch, OperatorId, ScanRange, StateDescriptor, StateId, StateKind, WriteBatch,
+    CheckpointId, CodecId, KeyBatch, OperatorId, ScanRange, StateDescriptor, StateId, StateKind, WriteBatch,
 };
 use headpond_state_memory::MemoryStateBackend;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -173,7 +174,10 @@ impl KeyedOperator for TotalsOperator {
         let mut keys = KeyBatch::new();
         changed.keys().for_each(|key| keys.push(key));
         let mut stored = Vec::new();
-        cx.state.read_many(self.state, &keys, &mut |_, value| stored.push(value.map(pair)))?;
+        cx.state.read_many(self.state, &keys, &mut |_, value| {
+            stored.push(value.map(pair));
+            Ok(())
+        })?;
         let mut writes = WriteBatch::new();
         let mut out = Vec::new();
         for ((key, (k, count, sum)), stored) in changed.iter().zip(stored) {
@@ -225,7 +229,7 @@ impl TotalsOperator {
                     writes.delete(state, entry.key);
                 }
                 last = Some(entry.key.to_vec());
-                Flow::Continue
+                Ok(ControlFlow::Continue(()))
             })?;
             cx.state.write(&mut writes)?;
             cx.output.give(changes(&closed)?);

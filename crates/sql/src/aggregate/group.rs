@@ -49,7 +49,7 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
         let state = setup.state.register(&accumulators_descriptor(&self.plan, &[])?)?;
         Ok(Box::new(GroupAggregate {
             codec: GroupCodec::new(&self.plan, ACCUMULATORS),
-            sorted: setup.capabilities.prefers_sorted_batches,
+            sorted: setup.capabilities.sorted_keys_are_cheaper,
             prefix_len: setup.max_parallelism.prefix_len(),
             accumulators: Accumulators::new(&self.plan.layout),
             grouping: Grouping::default(),
@@ -65,7 +65,7 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
                     &self.plan,
                     &[],
                     setup.state,
-                    setup.capabilities.prefers_sorted_batches,
+                    setup.capabilities.sorted_keys_are_cheaper,
                     setup.max_parallelism,
                 )?),
                 false => None,
@@ -207,27 +207,20 @@ impl GroupAggregate {
     fn load(&mut self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<()> {
         self.accumulators.clear();
         let GroupAggregate { accumulators, codec, plan, .. } = self;
-        let mut result = Ok(());
-        state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
-            if result.is_err() {
-                return;
-            }
-            let visible = match (stored, &plan.ttl) {
-                (None, _) => Ok(None),
-                (Some(value), None) => Ok(Some(value)),
-                (Some(stored), Some(ttl)) => {
-                    ttl::split_stamp(stored).map(|(stamp_ms, value)| ttl.is_visible(stamp_ms, now_ms).then_some(value))
-                }
+        let read = state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
+            let value = match stored {
+                None => None,
+                Some(stored) => ttl::visible(plan.ttl.as_ref(), stored, now_ms)?,
             };
-            result = visible.and_then(|value| match value {
+            match value {
                 None => {
                     accumulators.push_new();
                     Ok(())
                 }
                 Some(value) => codec.read(value, accumulators),
-            });
-        })?;
-        result.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
+            }
+        });
+        read.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
         self.accumulators.begin(now_ms);
         Ok(())
     }
@@ -273,9 +266,7 @@ impl GroupAggregate {
                 continue;
             }
             writes.put_with(self.state, key, |out| {
-                if let Some(stamp_ms) = stamp_ms {
-                    ttl::put_stamp(stamp_ms, out);
-                }
+                ttl::seal(stamp_ms, out);
                 if let Err(error) = codec.write(accumulators, group, out) {
                     result = Err(error);
                 }

@@ -63,17 +63,11 @@ impl GroupCodec {
         accumulators: &mut Accumulators,
         mut take: impl FnMut(usize, bool, &mut Accumulators) -> Result<()>,
     ) -> Result<()> {
-        let mut result = Ok(());
         backend.read_many(state, keys, &mut |index, stored| {
-            if result.is_err() {
-                return;
+            if let Some(stored) = stored {
+                self.read(stored, accumulators)?;
             }
-            result = match stored {
-                None => Ok(()),
-                Some(stored) => self.read(stored, accumulators),
-            }
-            .and_then(|()| take(index, stored.is_some(), accumulators));
-        })?;
-        result
+            take(index, stored.is_some(), accumulators)
+        })
     }
 }

@@ -1,8 +1,9 @@
 //! Which buckets of event time a state has.
 
-use headpond_state::backend::{Flow, ScanRange};
+use headpond_state::backend::ScanRange;
 use headpond_state::encoding::EntryKeys;
 use headpond_state::{KeyGroup, KeyedStateBackend, Result, StateId, WriteBatch};
+use std::ops::ControlFlow;
 
 /// A bucket of a key group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,12 +42,12 @@ impl Buckets {
             while let Some(start_ms) = next.take() {
                 from.clear();
                 entries.timer_bound(key_group, start_ms, &mut from);
-                let mut found = Ok(None);
+                let mut found = None;
                 backend.scan(state, &ScanRange::prefix(&prefix).at(&from).limit(1), &mut |entry| {
-                    found = entries.split_timer(entry.key).map(|entry| Some(entry.time_ms));
-                    Flow::Stop
+                    found = Some(entries.split_timer(entry.key)?.time_ms);
+                    Ok(ControlFlow::Break(()))
                 })?;
-                if let Some(start_ms) = found? {
+                if let Some(start_ms) = found {
                     buckets.insert(Bucket { key_group, start_ms });
                     next = start_ms.checked_add(1);
                 }
@@ -112,7 +113,7 @@ impl Buckets {
             if !ranges_are_cheap {
                 backend.scan(state, &ScanRange::prefix(&prefix).limit(ENTRIES_ONE_BY_ONE + 1), &mut |entry| {
                     keys.push(entry.key.to_vec());
-                    Flow::Continue
+                    Ok(ControlFlow::Continue(()))
                 })?;
             }
             if !ranges_are_cheap && keys.len() <= ENTRIES_ONE_BY_ONE {

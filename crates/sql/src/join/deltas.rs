@@ -101,15 +101,14 @@ impl Deltas {
             deltas.entries.push(all.get(rows[0] as usize));
         }
         let mut kept = Vec::with_capacity(distinct.len());
-        let (mut scratch, mut result) = (Vec::new(), Ok(()));
+        let mut scratch = Vec::new();
         backend.read_many(state, &deltas.entries, &mut |_, stored| {
-            let read = stored.map_or(Ok(None), |stored| side.read_kept(stored, now_ms, &mut scratch));
-            kept.push(read.unwrap_or_else(|error| {
-                result = Err(error);
-                None
-            }));
+            kept.push(match stored {
+                None => None,
+                Some(stored) => side.read_kept(stored, now_ms, &mut scratch)?,
+            });
+            Ok(())
         })?;
-        result?;
 
         let mut without_key = Vec::new();
         for (entry, (rows, kept)) in distinct.iter().zip(kept).enumerate() {

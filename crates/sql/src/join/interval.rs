@@ -67,7 +67,7 @@ impl KeyedOperatorFactory for IntervalJoinFactory {
         Ok(Box::new(IntervalJoin {
             buckets: [buckets(0)?, buckets(1)?],
             entries: EntryKeys::new(setup.max_parallelism),
-            ranges_are_cheap: !setup.capabilities.prefers_sorted_batches,
+            ranges_are_cheap: setup.capabilities.range_deletes_are_cheap,
             sequence: restored_sequence(setup.restored),
             sides,
             spec: spec.clone(),

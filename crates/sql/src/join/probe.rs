@@ -4,10 +4,11 @@ use super::piece::Piece;
 use super::stored::Stored;
 use headpond_runtime::datum::column_of;
 use headpond_runtime::numbers::column_of_numbers;
-use headpond_state::backend::{Flow, KeyBatch, ScanRange};
+use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::encoding::put_i64;
 use headpond_state::schema::Datum;
 use headpond_state::{KeyedStateBackend, Result};
+use std::ops::ControlFlow;
 
 /// Ranges that are read together at most.
 const RANGES_PER_SCAN: usize = 8192;
@@ -121,36 +122,30 @@ impl Probe {
             })
             .collect();
         let mut stopped: Option<(usize, Vec<u8>)> = None;
-        let mut result = Ok(());
         backend.scan_many(stored.state, &ranges, &mut |index, entry| {
-            if stopped.is_some() || result.is_err() {
-                return Flow::Stop;
+            if stopped.is_some() {
+                return Ok(ControlFlow::Break(()));
             }
             if piece.is_full() {
                 stopped = Some((index, entry.key.to_vec()));
-                return Flow::Stop;
+                return Ok(ControlFlow::Break(()));
             }
-            let read = if side.of_numbers {
-                side.read_numbers(entry.value, now_ms, numbers, &mut piece.numbers)
+            let kept = if side.of_numbers {
+                side.read_numbers(entry.value, now_ms, numbers, &mut piece.numbers)?
             } else {
                 let rest = &entry.key[ranges[index].prefix.len()..];
-                side.read(rest, entry.value, now_ms, scratch, &mut piece.values)
+                side.read(rest, entry.value, now_ms, scratch, &mut piece.values)?
             };
-            match read {
-                Ok(None) => {}
-                Ok(Some(kept)) => {
-                    piece.bytes += entry.key.len() + entry.value.len();
-                    piece.owners.push(owners[first + index]);
-                    piece.kept.push(kept);
-                    if side.tracked {
-                        piece.keys.push(entry.key);
-                    }
+            if let Some(kept) = kept {
+                piece.bytes += entry.key.len() + entry.value.len();
+                piece.owners.push(owners[first + index]);
+                piece.kept.push(kept);
+                if side.tracked {
+                    piece.keys.push(entry.key);
                 }
-                Err(error) => result = Err(error),
             }
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         })?;
-        result?;
         match stopped {
             Some((index, key)) => {
                 *next = first + index;

@@ -227,9 +227,7 @@ impl SideRows {
     }
 
     fn visible<'v>(&self, stored: &'v [u8], now_ms: i64) -> Result<Option<&'v [u8]>> {
-        let Some(ttl) = &self.ttl else { return Ok(Some(stored)) };
-        let (stamp_ms, value) = ttl::split_stamp(stored).map_err(|error| self.located(error))?;
-        Ok(ttl.is_visible(stamp_ms, now_ms).then_some(value))
+        ttl::visible(self.ttl.as_ref(), stored, now_ms).map_err(|error| self.located(error))
     }
 
     /// Appends the value of a row whose columns `columns` appends.
@@ -241,9 +239,7 @@ impl SideRows {
         columns: impl FnOnce(&mut Vec<Datum>) -> Result<()>,
         out: &mut Vec<u8>,
     ) -> Result<()> {
-        if let Some(ttl) = &self.ttl {
-            ttl::put_stamp(ttl.stamp_ms(now_ms, None), out);
-        }
+        ttl::seal(self.ttl.map(|ttl| ttl.stamp_ms(now_ms, None)), out);
         scratch.clear();
         let by_value = matches!(self.identity, Identity::Value(_));
         if by_value {
@@ -272,9 +268,7 @@ impl SideRows {
         out: &mut Vec<u8>,
     ) -> bool {
         let before = out.len();
-        if let Some(ttl) = &self.ttl {
-            ttl::put_stamp(ttl.stamp_ms(now_ms, None), out);
-        }
+        ttl::seal(self.ttl.map(|ttl| ttl.stamp_ms(now_ms, None)), out);
         numbers.clear();
         numbers.extend(self.tracked.then_some(Some(kept.matches)));
         numbers.extend(columns);

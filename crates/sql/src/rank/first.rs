@@ -55,7 +55,7 @@ impl KeyedOperatorFactory for FirstRowFactory {
         Ok(Box::new(FirstRow {
             state: setup.state.register(&descriptor)?,
             codec: self.codec.clone(),
-            sorted: setup.capabilities.prefers_sorted_batches,
+            sorted: setup.capabilities.sorted_keys_are_cheaper,
             sort_keys: SortKeys::new(&plan, setup.max_parallelism)?,
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
@@ -139,28 +139,23 @@ impl FirstRow {
     /// The stored rows of the batch's keys.
     fn load(&self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<Vec<Option<Vec<Datum>>>> {
         let mut rows = Vec::with_capacity(self.grouping.len());
-        let mut result = Ok(());
-        state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
-            let value = match (stored, &self.plan.ttl) {
-                (None, _) => Ok(None),
-                (Some(value), None) => Ok(Some(value)),
-                (Some(stored), Some(ttl)) => {
-                    ttl::split_stamp(stored).map(|(stamp_ms, value)| ttl.is_visible(stamp_ms, now_ms).then_some(value))
-                }
+        let read = state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
+            let value = match stored {
+                None => None,
+                Some(stored) => ttl::visible(self.plan.ttl.as_ref(), stored, now_ms)?,
             };
-            let row = value.and_then(|value| match value {
-                None => Ok(None),
+            let row = match value {
+                None => None,
                 Some(value) => {
                     let mut row = Vec::new();
-                    self.codec.decode(value, &mut row).map(|()| Some(row))
+                    self.codec.decode(value, &mut row)?;
+                    Some(row)
                 }
-            });
-            rows.push(row.unwrap_or_else(|error| {
-                result = Err(error);
-                None
-            }));
-        })?;
-        result.map_err(|error| error.with(Context::State, FIRST_ROW))?;
+            };
+            rows.push(row);
+            Ok(())
+        });
+        read.map_err(|error| error.with(Context::State, FIRST_ROW))?;
         Ok(rows)
     }
 
@@ -205,9 +200,7 @@ impl FirstRow {
             let row = columns.iter().map(|column| datum_at(column.as_ref(), at)).collect::<Result<Vec<_>>>()?;
             let mut result = Ok(());
             self.writes.put_with(self.state, self.grouping.keys().get(*group), |out| {
-                if let Some(stamp_ms) = stamp_ms {
-                    ttl::put_stamp(stamp_ms, out);
-                }
+                ttl::seal(stamp_ms, out);
                 result = self.codec.encode(&row, out);
             });
             result.map_err(|error| error.with(Context::State, FIRST_ROW))?;

@@ -22,10 +22,11 @@ use headpond_state::columns::{UserKeyColumn, UserKeyColumns};
 use headpond_state::encoding::{KeySchema, put_null, put_u64};
 use headpond_state::schema::Datum;
 use headpond_state::{
-    CodecId, Context, Entry, EntryConversion, Error, Flow, KeyedStateBackend, MaxParallelism, Migration, Result,
+    CodecId, Context, Entry, EntryConversion, Error, KeyedStateBackend, MaxParallelism, Migration, Result,
     StateColumns, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
 };
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// The name of the state.
@@ -260,25 +261,19 @@ impl TopRows {
         let wanted: Vec<u64> = groups.iter().map(|group| group.rows_wanted(self.plan.limit)).collect();
         let mut known = vec![0u64; groups.len()];
         groups.iter_mut().for_each(|group| group.is_complete = true);
-        let mut result = Ok(());
-        state.scan_many(self.state, &ranges, &mut |index, entry| match self.value(entry.value, now_ms) {
-            Ok(None) => Flow::Continue,
-            Ok(Some((count, sort_len))) => {
-                let place = entry.key[keys.get(index).len()..].to_vec();
-                groups[index].stored.insert(place, (count, sort_len));
-                known[index] = known[index].saturating_add(count);
-                if known[index] >= wanted[index] {
-                    groups[index].is_complete = false;
-                    return Flow::Stop;
-                }
-                Flow::Continue
+        state.scan_many(self.state, &ranges, &mut |index, entry| {
+            let Some((count, sort_len)) = self.value(entry.value, now_ms)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let place = entry.key[keys.get(index).len()..].to_vec();
+            groups[index].stored.insert(place, (count, sort_len));
+            known[index] = known[index].saturating_add(count);
+            if known[index] >= wanted[index] {
+                groups[index].is_complete = false;
+                return Ok(ControlFlow::Break(()));
             }
-            Err(error) => {
-                result = Err(error);
-                Flow::Stop
-            }
-        })?;
-        result
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// The counts of changed rows beyond those that were scanned.
@@ -303,18 +298,13 @@ impl TopRows {
                 places.push((index, place.clone()));
             }
         }
-        let mut result = Ok(());
         state.read_many(self.state, &keys, &mut |at, stored| {
-            let Some(stored) = stored else { return };
-            match self.value(stored, now_ms) {
-                Ok(Some((count, _))) => {
-                    further.insert(places[at].clone(), count);
-                }
-                Ok(None) => {}
-                Err(error) => result = Err(error),
+            let Some(stored) = stored else { return Ok(()) };
+            if let Some((count, _)) = self.value(stored, now_ms)? {
+                further.insert(places[at].clone(), count);
             }
+            Ok(())
         })?;
-        result?;
         Ok(further)
     }
 
@@ -373,9 +363,7 @@ impl TopRows {
             return;
         }
         self.writes.put_with(self.state, &key, |out| {
-            if let Some(stamp_ms) = stamp_ms {
-                ttl::put_stamp(stamp_ms, out);
-            }
+            ttl::seal(stamp_ms, out);
             out.push(VERSION);
             put_u64(after, out);
             put_u64(sort_len as u64, out);
@@ -384,14 +372,7 @@ impl TopRows {
 
     /// An entry's count and the length of its sort key; `None` when it has expired.
     fn value(&self, stored: &[u8], now_ms: i64) -> Result<Option<(u64, usize)>> {
-        let mut value = stored;
-        if let Some(ttl) = &self.plan.ttl {
-            let (stamp_ms, rest) = ttl::split_stamp(stored)?;
-            if !ttl.is_visible(stamp_ms, now_ms) {
-                return Ok(None);
-            }
-            value = rest;
-        }
+        let Some(value) = ttl::visible(self.plan.ttl.as_ref(), stored, now_ms)? else { return Ok(None) };
         let numbers = value.strip_prefix(&[VERSION]).and_then(|rest| rest.split_first_chunk::<8>());
         let numbers = numbers.and_then(|(count, rest)| Some((*count, <[u8; 8]>::try_from(rest).ok()?)));
         let (count, sort_len) = numbers.ok_or_else(|| Error::corrupt("a row has no count that this release knows"))?;

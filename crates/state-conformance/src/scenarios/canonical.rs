@@ -3,9 +3,8 @@
 use crate::subject::{Entries, contents, point_state, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::canonical::{canonical_handle, put_canonical};
-use headpond_state::{
-    ErrorKind, Flow, KeyGroupRange, KeyedStateHandle, MaxParallelism, MergeOperator, StateDescriptor,
-};
+use headpond_state::{ErrorKind, KeyGroupRange, KeyedStateHandle, MaxParallelism, MergeOperator, StateDescriptor};
+use std::ops::ControlFlow;
 
 fn states() -> [StateDescriptor; 3] {
     [scan_state("scan"), point_state("point"), scan_state("log").with_merge(MergeOperator::Append)]
@@ -22,8 +21,8 @@ fn canonical(subject: &Subject, range: KeyGroupRange, max_parallelism: MaxParall
     let entries = entries(subject, range);
     let mut rest = (0..states().len() as u16).flat_map(|state| entries.iter().map(move |entry| (state, entry)));
     let (file, sizes) = put_canonical(&subject.store().sink(), "state", max_parallelism, |writer| match rest.next() {
-        Some((state, (key, value))) => writer.push(state, key, value).map(|()| Flow::Continue),
-        None => Ok(Flow::Stop),
+        Some((state, (key, value))) => writer.push(state, key, value).map(|()| ControlFlow::Continue(())),
+        None => Ok(ControlFlow::Break(())),
     })
     .expect("the entries are written");
     canonical_handle(range, states().to_vec(), vec![(file, range)], &sizes)
@@ -85,6 +84,7 @@ pub fn a_file_of_a_released_version_restores(fixture: &dyn BackendFixture) {
         files: vec![file],
         entries: 8,
         details: serde_json::Value::Null,
+        parts: Vec::new(),
     };
     let mut keyed = subject.restore(&[handle]);
     let held = states().map(|descriptor| {

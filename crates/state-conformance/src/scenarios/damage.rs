@@ -14,7 +14,7 @@ fn written(subject: &Subject) -> KeyedStateHandle {
     });
     let handle = subject.checkpoint(&mut *keyed, 1);
     keyed.close().expect("the instance closes");
-    assert!(!handle.files.is_empty(), "a handle with entries has files");
+    assert!(handle.all_files().next().is_some(), "a handle with entries has files");
     handle
 }
 
@@ -22,7 +22,7 @@ fn written(subject: &Subject) -> KeyedStateHandle {
 pub fn a_flipped_byte_is_found_at_restore(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let handle = written(&subject);
-    for file in &handle.files {
+    for file in handle.all_files() {
         subject.store().damage(file);
         let failure = subject.try_restore(subject.all_groups(), std::slice::from_ref(&handle));
         let failure = failure.expect_err("a file is damaged");
@@ -37,7 +37,7 @@ pub fn a_flipped_byte_is_found_at_restore(fixture: &dyn BackendFixture) {
 pub fn a_missing_file_is_found_at_restore(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let handle = written(&subject);
-    subject.store().remove(&handle.files[handle.files.len() - 1]);
+    subject.store().remove(handle.all_files().last().expect("a file"));
     let failure = subject.try_restore(subject.all_groups(), &[handle]).expect_err("a file is missing");
     assert_eq!(failure.kind(), ErrorKind::Corrupt, "{failure}");
 }
@@ -59,7 +59,7 @@ pub fn a_handle_of_an_unknown_format_is_refused(fixture: &dyn BackendFixture) {
 pub fn a_failed_restore_leaves_nothing_behind(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let handle = written(&subject);
-    subject.store().damage(&handle.files[handle.files.len() - 1]);
+    subject.store().damage(handle.all_files().last().expect("a file"));
     subject.try_restore(subject.all_groups(), &[handle]).expect_err("a file is damaged");
     assert!(!subject.has_local_files(), "a failed restore left local files");
 }

@@ -4,11 +4,12 @@ use crate::aging::{Aging, End};
 use crate::subject::{as_in_manifest, point_state, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::codec::{Codec, FixedWidth};
-use headpond_state::ttl::{TimeDomain, TtlConfig, put_stamp, split_stamp};
+use headpond_state::ttl::{self, TimeDomain, TtlConfig};
 use headpond_state::typed::{KeyContext, ValueState};
 use headpond_state::{
     CheckpointId, KeyedStateBackend, KeyedStateHandle, OperatorClock, ScanRange, SnapshotOptions, StateDescriptor,
 };
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// A backend's instance restored at the time of a cut sees what had not expired then, though the files were made later: event time
@@ -25,7 +26,7 @@ pub fn a_checkpoint_keeps_what_had_not_expired_at_its_cut(fixture: &dyn BackendF
         let state = register(&mut *keyed, &descriptor);
         let put = |keyed: &mut dyn KeyedStateBackend, index: u16, stamp_ms: i64| {
             let mut value = Vec::new();
-            put_stamp(stamp_ms, &mut value);
+            ttl::seal(stamp_ms, &mut value);
             write(keyed, |batch| batch.put(state, &subject.key(index % 128, index.to_be_bytes()), &value));
         };
         // Two rounds of files that could be merged, the first of which has expired at the cut.
@@ -54,8 +55,8 @@ pub fn a_checkpoint_keeps_what_had_not_expired_at_its_cut(fixture: &dyn BackendF
         let mut live = 0;
         keyed
             .scan(state, &ScanRange::all(), &mut |entry| {
-                live += u32::from(split_stamp(entry.value).is_ok_and(|(stamp_ms, _)| stamp_ms >= 40));
-                headpond_state::Flow::Continue
+                live += u32::from(ttl::open(entry.value)?.stamp_ms >= 40);
+                Ok(ControlFlow::Continue(()))
             })
             .expect("the state is scanned");
         assert_eq!(live, 600, "{domain:?}: entries that were live at the cut");
@@ -132,7 +133,7 @@ pub fn a_changed_ttl_takes_effect_at_restore(fixture: &dyn BackendFixture) {
 pub fn space_follows_what_is_live(fixture: &dyn BackendFixture) {
     for end in [End::Expiry(TimeDomain::EventTime), End::Deletion] {
         let subject = Subject::new(fixture);
-        let cached = subject.capabilities().larger_than_memory;
+        let on_disk = subject.capabilities().state_on_disk;
         let aging = Aging {
             end,
             ttl_ms: 60_000,
@@ -140,11 +141,11 @@ pub fn space_follows_what_is_live(fixture: &dyn BackendFixture) {
             live: 750,
             writes_per_key: 1,
             value_len: 2_000,
-            checkpoints_per_ttl: if cached { 4 } else { 0 },
+            checkpoints_per_ttl: if on_disk { 4 } else { 0 },
         };
         let keyed = aging.run(&subject, &mut |moment| {
             let bound = moment.live_bytes * 12 / 10 + 12_000_000;
-            let taken = if cached { moment.usage.disk_bytes } else { moment.usage.memory_bytes };
+            let taken = if on_disk { moment.usage.disk_bytes } else { moment.usage.memory_bytes };
             assert!(taken <= bound, "{end:?}: {taken} bytes are more than {bound}: {moment:?}");
         });
         if matches!(end, End::Expiry(_)) {

@@ -3,6 +3,7 @@
 
 pub mod canonical;
 pub mod carried;
+pub mod cursors;
 pub mod damage;
 pub mod expiry;
 pub mod expiry_model;

@@ -3,7 +3,8 @@
 use crate::subject::{Entries, point_state, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::canonical::{canonical_handle, put_canonical};
-use headpond_state::{Flow, KeyGroupRange, KeyedStateHandle, RestoredState, StateDescriptor, StateReader, StateSize};
+use headpond_state::{KeyGroupRange, KeyedStateHandle, RestoredState, StateDescriptor, StateReader, StateSize};
+use std::ops::ControlFlow;
 
 fn states() -> [StateDescriptor; 3] {
     [scan_state("scan"), point_state("point"), scan_state("empty")]
@@ -41,7 +42,7 @@ fn read(subject: &Subject, reader: &mut dyn StateReader, state: usize, range: Ke
     let mut seen = Entries::new();
     let visited = reader.read(state, range, &mut |entry| {
         seen.push((entry.key.to_vec(), entry.value.to_vec()));
-        Ok(Flow::Continue)
+        Ok(ControlFlow::Continue(()))
     });
     visited.unwrap_or_else(|error| panic!("{} key groups: {error}", subject.max_parallelism().get()));
     seen
@@ -61,7 +62,7 @@ pub fn a_reader_visits_what_a_restore_would_hold(fixture: &dyn BackendFixture) {
         let number = handle.states.iter().position(|state| state.name == descriptor.name).expect("the state is there");
         assert_eq!(read(&subject, &mut *reader, number, subject.all_groups()), entries(&subject, index));
     }
-    reader.read(3, subject.all_groups(), &mut |_| Ok(Flow::Continue)).expect_err("there are three states");
+    reader.read(3, subject.all_groups(), &mut |_| Ok(ControlFlow::Continue(()))).expect_err("there are three states");
     drop(reader);
     drop(backend);
     assert_eq!(std::fs::read_dir(dir.path()).expect("the directory is there").count(), 0, "local files are left");
@@ -82,7 +83,7 @@ pub fn a_reader_keeps_to_its_key_groups_and_stops_when_told(fixture: &dyn Backen
     let mut seen = 0;
     let stopped = reader.read(number, range, &mut |_| {
         seen += 1;
-        Ok(if seen < 4 { Flow::Continue } else { Flow::Stop })
+        Ok(if seen < 4 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     });
     stopped.expect("stopping is no failure");
     assert_eq!(seen, 4);
@@ -98,8 +99,8 @@ pub fn a_reader_of_a_canonical_handle_sees_the_same(fixture: &dyn BackendFixture
         let of_state = |state| of_groups(&subject, entries(&subject, state), range).into_iter();
         let mut rest = (0..3u16).flat_map(|state| of_state(usize::from(state)).map(move |entry| (state, entry)));
         let (file, part) = put_canonical(&subject.store().sink(), "part", max, |writer| match rest.next() {
-            Some((state, (key, value))) => writer.push(state, &key, &value).map(|()| Flow::Continue),
-            None => Ok(Flow::Stop),
+            Some((state, (key, value))) => writer.push(state, &key, &value).map(|()| ControlFlow::Continue(())),
+            None => Ok(ControlFlow::Break(())),
         })
         .expect("the entries are written");
         StateSize::add(&mut sizes, &part);

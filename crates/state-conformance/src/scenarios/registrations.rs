@@ -20,6 +20,50 @@ pub fn equal_descriptors_have_one_id(fixture: &dyn BackendFixture) {
     assert_eq!(failure.kind(), ErrorKind::Incompatible, "{failure}");
 }
 
+/// What a state is does not change while the job runs: not how long its entries live, and not how it is read.
+pub fn a_second_registration_under_another_declaration_is_incompatible(fixture: &dyn BackendFixture) {
+    let subject = Subject::new(fixture);
+    let mut keyed = subject.open();
+    let declared = point_state("s").with_ttl(Some(TtlConfig::new(1000)));
+    let state = register(&mut *keyed, &declared);
+    let changes = [
+        declared.clone().with_ttl(Some(TtlConfig::new(2000))),
+        declared.clone().with_ttl(None),
+        declared.clone().with_access(AccessPattern::Scan),
+        declared.clone().with_value_schema("another"),
+    ];
+    for changed in changes {
+        let failure = keyed.register(&changed).expect_err("one name, two declarations");
+        assert_eq!(failure.kind(), ErrorKind::Incompatible, "{failure}");
+        assert_eq!(failure.place(Context::State), Some("s"), "{failure}");
+        assert!(failure.way_out().is_some(), "`{failure}` names no way out");
+    }
+    assert_eq!(register(&mut *keyed, &declared), state, "a refused declaration changes nothing");
+}
+
+/// Names end up in files and in messages.
+pub fn a_name_that_is_empty_or_has_a_nul_character_is_invalid(fixture: &dyn BackendFixture) {
+    let subject = Subject::new(fixture);
+    let mut keyed = subject.open();
+    for name in ["", "\0", "totals\0", "a\0b"] {
+        let failure = keyed.register(&point_state(name)).expect_err("a bad name");
+        assert_eq!(failure.kind(), ErrorKind::Invalid, "{failure}");
+    }
+    for name in ["x", "a b", "größe", "a/b", "..", "state:x"] {
+        register(&mut *keyed, &point_state(name));
+    }
+}
+
+/// Ids are those that `register` returned.
+pub fn an_id_that_was_not_given_is_invalid(fixture: &dyn BackendFixture) {
+    let subject = Subject::new(fixture);
+    let mut keyed = subject.open();
+    let unknown = StateId(register(&mut *keyed, &point_state("s")).0 + 1);
+    let key = subject.key(1, "k");
+    let failure = keyed.read(unknown, &key, &mut |_| Ok(())).expect_err("an unknown id");
+    assert_eq!(failure.kind(), ErrorKind::Invalid, "{failure}");
+}
+
 /// Ids are dense, in the order of registration, after a restore too.
 pub fn states_are_numbered_in_order(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);

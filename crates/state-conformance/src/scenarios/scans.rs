@@ -2,11 +2,12 @@
 
 use crate::subject::{Entries, contents, point_state, register, scan, scan_state, write};
 use crate::{BackendFixture, Subject};
-use headpond_state::{Flow, KeyedStateBackend, ScanRange, StateDescriptor, StateId};
+use headpond_state::{KeyedStateBackend, ScanRange, StateDescriptor, StateId};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
+use std::ops::ControlFlow;
 
 /// 300 keys of three lengths in three key groups, in order.
 fn filled(subject: &Subject, descriptor: &StateDescriptor) -> (Box<dyn KeyedStateBackend>, StateId, Entries) {
@@ -74,7 +75,7 @@ fn resumes(subject: &Subject, descriptor: &StateDescriptor) {
         let visit = &mut |entry: headpond_state::Entry<'_>| {
             seen.push((entry.key.to_vec(), entry.value.to_vec()));
             visited += 1;
-            if visited == 17 { Flow::Stop } else { Flow::Continue }
+            Ok(if visited == 17 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         keyed.scan(state, &range, visit).expect("the range is scanned");
         if visited == 0 {
@@ -201,7 +202,7 @@ fn agree(keyed: &mut dyn KeyedStateBackend, state: StateId, cases: &[Case]) {
     let visit = &mut |index: usize, entry: headpond_state::Entry<'_>| {
         seen.push((index, entry.key.to_vec(), entry.value.to_vec()));
         visits[index] += 1;
-        if visits[index] >= cases[index].stop_after { Flow::Stop } else { Flow::Continue }
+        Ok(if visits[index] >= cases[index].stop_after { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     };
     keyed.scan_many(state, &ranges, visit).expect("the ranges are scanned");
     assert_eq!(seen, expected);

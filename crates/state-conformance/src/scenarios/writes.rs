@@ -3,6 +3,7 @@
 use crate::subject::{contents, get, get_many, point_state, put, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::{CheckpointId, ErrorKind, KeyBatch, ScanRange, SnapshotOptions, StateId, WriteBatch};
+use std::ops::ControlFlow;
 
 /// Writes of a batch apply in its order.
 pub fn later_writes_of_a_batch_win(fixture: &dyn BackendFixture) {
@@ -135,9 +136,9 @@ pub fn a_failed_write_poisons_the_instance(fixture: &dyn BackendFixture) {
     let mut another = WriteBatch::new();
     another.put(state, &key, b"x");
     let failures = [
-        keyed.read(state, &key, &mut |_| ()).map(|_| ()),
-        keyed.read_many(state, &keys, &mut |_, _| ()),
-        keyed.scan(state, &ScanRange::all(), &mut |_| headpond_state::Flow::Continue),
+        keyed.read(state, &key, &mut |_| Ok(())).map(|_| ()),
+        keyed.read_many(state, &keys, &mut |_, _| Ok(())),
+        keyed.scan(state, &ScanRange::all(), &mut |_| Ok(ControlFlow::Continue(()))),
         keyed.write(&mut another),
         keyed.snapshot(CheckpointId(1), &SnapshotOptions::default()).map(|_| ()),
         keyed.register(&point_state("another")).map(|_| ()),

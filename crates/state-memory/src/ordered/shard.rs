@@ -5,7 +5,8 @@ use super::leaf::{LEAF_OVERHEAD, Leaf};
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
 use crate::sweep::{Expiry, Swept};
-use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
+use headpond_state::{Entry, Error, MergeOperator, Result, ScanVisitor};
+use std::ops::ControlFlow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -159,7 +160,12 @@ impl OrderedShard {
     }
 
     /// Visits the entries within `bounds` in order, as long as `left` lasts.
-    pub(crate) fn scan(&self, bounds: &Bounds<'_>, left: &mut usize, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Flow {
+    pub(crate) fn scan(
+        &self,
+        bounds: &Bounds<'_>,
+        left: &mut usize,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<ControlFlow<()>> {
         self.scan_from(self.probe(Place::default(), bounds.lowest()), bounds, left, visit)
     }
 
@@ -169,25 +175,25 @@ impl OrderedShard {
         probed: Place,
         bounds: &Bounds<'_>,
         left: &mut usize,
-        visit: &mut dyn FnMut(Entry<'_>) -> Flow,
-    ) -> Flow {
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<ControlFlow<()>> {
         let (mut place, mut guess) = (probed.leaf as usize, probed.slot as usize);
         while let Some(leaf) = self.leaves.get(place) {
-            let Some(start) = leaf.begin(bounds, guess) else { return Flow::Continue };
+            let Some(start) = leaf.begin(bounds, guess) else { return Ok(ControlFlow::Continue(())) };
             for index in start..leaf.len() {
                 let key = leaf.key(index);
                 if *left == 0 || bounds.ends_before(key) {
-                    return Flow::Continue;
+                    return Ok(ControlFlow::Continue(()));
                 }
                 *left -= 1;
-                if visit(Entry { key, value: leaf.value(index) }) == Flow::Stop {
-                    return Flow::Stop;
+                if visit(Entry { key, value: leaf.value(index) })?.is_break() {
+                    return Ok(ControlFlow::Break(()));
                 }
             }
             place += 1;
             guess = 0;
         }
-        Flow::Continue
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Looks at the leaf of this number and removes the entries that have expired, unless nothing in it can have. `None`: there is

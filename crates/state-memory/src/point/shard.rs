@@ -7,7 +7,8 @@ use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
 use crate::sweep::{Expiry, Swept};
 use hashbrown::HashTable;
-use headpond_state::{Entry, Error, Flow, MergeOperator, Result};
+use headpond_state::{Entry, Error, MergeOperator, Result, ScanVisitor};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -184,7 +185,12 @@ impl PointShard {
     }
 
     /// Visits the entries within `bounds` in order, as long as `left` lasts.
-    pub(crate) fn scan(&self, bounds: &Bounds<'_>, left: &mut usize, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Flow {
+    pub(crate) fn scan(
+        &self,
+        bounds: &Bounds<'_>,
+        left: &mut usize,
+        visit: &mut ScanVisitor<'_>,
+    ) -> Result<ControlFlow<()>> {
         let mut within: Vec<_> =
             self.index.iter().map(|slot| self.entries.get(*slot)).filter(|(key, _)| bounds.contains(key)).collect();
         if *left < within.len() {
@@ -195,11 +201,11 @@ impl PointShard {
         within.sort_unstable_by_key(|(key, _)| *key);
         *left -= within.len();
         for (key, value) in within {
-            if visit(Entry { key, value }) == Flow::Stop {
-                return Flow::Stop;
+            if visit(Entry { key, value })?.is_break() {
+                return Ok(ControlFlow::Break(()));
             }
         }
-        Flow::Continue
+        Ok(ControlFlow::Continue(()))
     }
 
     /// What a snapshot keeps.

@@ -3,10 +3,11 @@
 #![allow(dead_code)]
 
 use headpond_state::{
-    CheckpointSource, CodecId, Entry, Flow, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle,
+    CheckpointSource, CodecId, Entry, KeyGroupRange, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle,
     MaxParallelism, OperatorClock, OperatorId, RestoredState, ScanRange, StateBackend, StateDescriptor, StateId,
     StateKind,
 };
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use tempfile::TempDir;
 
@@ -56,7 +57,7 @@ pub(crate) fn entries_of(keyed: &mut dyn KeyedStateBackend, state: StateId) -> V
     keyed
         .scan(state, &ScanRange::all(), &mut |Entry { key, value }| {
             entries.push((key.to_vec(), value.to_vec()));
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         })
         .expect("the state is scanned");
     entries

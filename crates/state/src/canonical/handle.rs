@@ -1,19 +1,20 @@
 //! Canonical state as files of a handle: streamed into a checkpoint, and read back by key groups.
 
 use super::{BLOCK_TARGET, CanonicalEntry, CanonicalReader, CanonicalWriter, FORMAT, FORMAT_VERSION};
-use crate::backend::{Flow, RestoredState};
+use crate::backend::RestoredState;
 use crate::descriptor::StateDescriptor;
 use crate::error::{Context, Error, Result};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
 use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile, StateSize};
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 
 /// The member of a handle's details that has the key groups of each file.
 const FILE_KEY_GROUPS: &str = "file-key-groups";
 
 /// Streams one canonical file into a checkpoint and returns it with what it has of each state.
 ///
-/// `fill` is called until it says [`Flow::Stop`]; each time it pushes a few entries. No more than about one block of bytes and
+/// `fill` is called until it says [`ControlFlow::Break(())`]; each time it pushes a few entries. No more than about one block of bytes and
 /// what one call of `fill` pushes is held.
 ///
 /// # Errors
@@ -22,7 +23,7 @@ pub fn put_canonical(
     sink: &dyn CheckpointSink,
     name: &str,
     max_parallelism: MaxParallelism,
-    fill: impl FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>,
+    fill: impl FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<ControlFlow<()>>,
 ) -> Result<(StateFile, Vec<StateSize>)> {
     let writer = CanonicalWriter::new(Vec::new(), max_parallelism)?;
     let mut content = Content { writer, fill, position: 0, ended: false, failure: None };
@@ -49,6 +50,7 @@ pub fn canonical_handle(
         files,
         entries: sizes.iter().map(|size| size.entries).sum(),
         details: serde_json::json!({ FILE_KEY_GROUPS: ranges }),
+        parts: Vec::new(),
     }
     .with_state_sizes(sizes)
 }
@@ -108,7 +110,10 @@ pub(crate) fn check_key_groups<R: Read>(reader: &CanonicalReader<R>, wanted: Max
 }
 
 /// Fails unless the handle is canonical and of a version that this release reads.
-pub(crate) fn check_format(handle: &KeyedStateHandle) -> Result<()> {
+///
+/// # Errors
+/// [`Incompatible`](crate::ErrorKind::Incompatible), with the way out.
+pub fn check_format(handle: &KeyedStateHandle) -> Result<()> {
     if handle.format != FORMAT {
         let message = format!("only the backend '{}' reads the state it has written", handle.format);
         return Err(Error::incompatible(message).hint(format!(
@@ -146,13 +151,13 @@ struct Content<F> {
     failure: Option<Error>,
 }
 
-impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>> Content<F> {
+impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<ControlFlow<()>>> Content<F> {
     /// Makes more output, about a block of it.
     fn refill(&mut self) -> Result<()> {
         self.writer.out.clear();
         self.position = 0;
         while !self.ended && self.writer.out.len() < BLOCK_TARGET {
-            if (self.fill)(&mut self.writer)? == Flow::Stop {
+            if (self.fill)(&mut self.writer)? == ControlFlow::Break(()) {
                 self.writer.end_file()?;
                 self.ended = true;
             }
@@ -161,7 +166,7 @@ impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>> Content<F> {
     }
 }
 
-impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<Flow>> Read for Content<F> {
+impl<F: FnMut(&mut CanonicalWriter<Vec<u8>>) -> Result<ControlFlow<()>>> Read for Content<F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.failure.is_some() {
             return Err(io::Error::other("the content of a state file has failed"));

@@ -33,8 +33,8 @@ mod handle;
 mod reader;
 mod writer;
 
-pub use handle::{canonical_handle, put_canonical, read_canonical};
-pub(crate) use handle::{check_format, check_key_groups, files_of};
+pub use handle::{canonical_handle, check_format, put_canonical, read_canonical};
+pub(crate) use handle::{check_key_groups, files_of};
 pub use reader::{CanonicalEntry, CanonicalReader};
 pub use writer::CanonicalWriter;
 

@@ -1,19 +1,20 @@
 //! What all typed states share: registration, the key's buffer, the envelope of the TTL.
 
 use super::context::KeyContext;
-use crate::backend::{Flow, KeyedStateBackend, ScanRange, ScanStart};
+use crate::backend::{KeyedStateBackend, ScanRange, ScanStart};
 use crate::clock::OperatorClock;
 use crate::codec::Codec;
 use crate::descriptor::{StateDescriptor, StateKind};
 use crate::encoding::{EntryKeys, prefix_end};
 use crate::error::{Context, Error, Result};
 use crate::id::StateId;
-use crate::ttl::{self, TtlConfig};
+use crate::ttl::{self, Stamped, TtlConfig};
 use crate::write_batch::WriteBatch;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Visits an entry: its key behind a prefix, and its value without the envelope.
-pub(super) type VisitEntry<'a> = dyn FnMut(&[u8], &[u8]) -> Result<Flow> + 'a;
+pub(super) type VisitEntry<'a> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'a;
 
 /// A registered state and the buffers that calls to it reuse.
 #[derive(Debug)]
@@ -99,19 +100,14 @@ impl Access {
         let Access { state, ttl, key, batch, .. } = self;
         let mut range = ScanRange::prefix(key);
         range.start = after.map(ScanStart::After);
-        let mut result = Ok(());
-        backend.scan(*state, &range, &mut |entry| {
-            let visited = open(ttl.as_ref(), entry.value, now_ms, context.row_ms).and_then(|seen| {
-                let Some(seen) = seen else { return Ok(Flow::Continue) };
-                refresh(batch, *state, entry.key, seen);
-                visit(&entry.key[key.len()..], seen.value)
-            });
-            visited.unwrap_or_else(|error| {
-                result = Err(error);
-                Flow::Stop
-            })
-        })?;
-        result.map_err(|error| self.failed(error))?;
+        let scanned = backend.scan(*state, &range, &mut |entry| {
+            let Some(seen) = open(ttl.as_ref(), entry.value, now_ms, context.row_ms)? else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            refresh(batch, *state, entry.key, seen);
+            visit(&entry.key[key.len()..], seen.value)
+        });
+        scanned.map_err(|error| self.failed(error))?;
         self.flush(backend)
     }
 
@@ -152,9 +148,7 @@ pub(super) fn put_value<T>(
 ) -> Result<()> {
     let mut result = Ok(());
     batch.put_with(state, key, |out| {
-        if let Some(stamp_ms) = stamp_ms {
-            ttl::put_stamp(stamp_ms, out);
-        }
+        ttl::seal(stamp_ms, out);
         result = codec.encode(value, out);
     });
     result
@@ -180,7 +174,7 @@ pub(super) fn open<'a>(
     let Some(config) = ttl else {
         return Ok(Some(Seen { value: stored, refreshed_ms: None }));
     };
-    let (stamp_ms, value) = ttl::split_stamp(stored)?;
+    let Stamped { stamp_ms, value } = ttl::open(stored)?;
     Ok(config
         .is_visible(stamp_ms, now_ms)
         .then(|| Seen { value, refreshed_ms: config.refreshed(stamp_ms, now_ms, row_ms) }))
@@ -191,7 +185,7 @@ pub(super) fn open<'a>(
 pub(super) fn refresh(batch: &mut WriteBatch, state: StateId, key: &[u8], seen: Seen<'_>) {
     if let Some(stamp_ms) = seen.refreshed_ms {
         batch.put_with(state, key, |out| {
-            ttl::put_stamp(stamp_ms, out);
+            ttl::seal(stamp_ms, out);
             out.extend_from_slice(seen.value);
         });
     }

@@ -2,7 +2,7 @@
 
 use super::access::Access;
 use super::context::KeyContext;
-use crate::backend::{Flow, KeyedStateBackend, ScanRange};
+use crate::backend::{KeyedStateBackend, ScanRange};
 use crate::clock::OperatorClock;
 use crate::codec::Codec;
 use crate::descriptor::{StateDescriptor, StateKind};
@@ -87,7 +87,7 @@ impl<T> ListState<T> {
         let batch = &mut self.access.batch;
         backend.scan(state, &ScanRange::prefix(&self.access.key[..prefix_len]), &mut |entry| {
             batch.delete(state, entry.key);
-            Flow::Continue
+            Ok(ControlFlow::Continue(()))
         })?;
         self.put_all(context, elements)?;
         self.access.flush(backend)
@@ -131,10 +131,7 @@ impl<T> ListState<T> {
         });
         let codec = &*self.codec;
         self.access.scan(backend, context, after.as_deref(), &mut |number, value| {
-            Ok(match visit(sequence_of(number)?, codec.decode(value)?) {
-                ControlFlow::Continue(()) => Flow::Continue,
-                ControlFlow::Break(()) => Flow::Stop,
-            })
+            Ok(visit(sequence_of(number)?, codec.decode(value)?))
         })
     }
 
@@ -171,7 +168,7 @@ impl Sequence {
         let mut restored = false;
         backend.scan(state, &ScanRange::all().limit(1), &mut |_| {
             restored = true;
-            Flow::Stop
+            Ok(ControlFlow::Break(()))
         })?;
         Ok(Sequence { next: 0, passed: restored.then(HashSet::new) })
     }
@@ -229,8 +226,8 @@ fn first_from(backend: &mut dyn KeyedStateBackend, state: StateId, prefix: &[u8]
     let start = [prefix, &from.to_be_bytes()].concat();
     let mut found = None;
     backend.scan(state, &ScanRange::prefix(prefix).at(&start).limit(1), &mut |entry| {
-        found = Some(sequence_of(&entry.key[prefix.len()..]));
-        Flow::Stop
+        found = Some(sequence_of(&entry.key[prefix.len()..])?);
+        Ok(ControlFlow::Break(()))
     })?;
-    found.transpose()
+    Ok(found)
 }

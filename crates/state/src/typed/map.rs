@@ -2,7 +2,7 @@
 
 use super::access::{Access, open, refresh};
 use super::context::KeyContext;
-use crate::backend::{Flow, KeyedStateBackend};
+use crate::backend::KeyedStateBackend;
 use crate::clock::OperatorClock;
 use crate::codec::Codec;
 use crate::descriptor::{StateDescriptor, StateKind};
@@ -72,15 +72,15 @@ impl<K: KeyComponent, V> MapState<K, V> {
         self.locate(context, user_key);
         let now_ms = self.access.now_ms();
         let Access { state, ttl, key, batch, .. } = &mut self.access;
-        let mut result = Ok(None);
-        backend.read(*state, key, &mut |stored| {
-            result = open(ttl.as_ref(), stored, now_ms, context.row_ms).and_then(|seen| {
-                let Some(seen) = seen else { return Ok(None) };
+        let mut value = None;
+        let read = backend.read(*state, key, &mut |stored| {
+            if let Some(seen) = open(ttl.as_ref(), stored, now_ms, context.row_ms)? {
                 refresh(batch, *state, key, seen);
-                self.codec.decode(seen.value).map(Some)
-            });
-        })?;
-        let value = result.map_err(|error| self.access.failed(error))?;
+                value = Some(self.codec.decode(seen.value)?);
+            }
+            Ok(())
+        });
+        read.map_err(|error| self.access.failed(error))?;
         self.access.flush(backend)?;
         Ok(value)
     }
@@ -137,10 +137,7 @@ impl<K: KeyComponent, V> MapState<K, V> {
         });
         let codec = &*self.codec;
         self.access.scan(backend, context, after.as_deref(), &mut |user_key, value| {
-            Ok(match visit(decode_user_key(user_key)?, codec.decode(value)?) {
-                ControlFlow::Continue(()) => Flow::Continue,
-                ControlFlow::Break(()) => Flow::Stop,
-            })
+            Ok(visit(decode_user_key(user_key)?, codec.decode(value)?))
         })
     }
 }

@@ -43,15 +43,15 @@ impl<T> SingleEntry<T> {
         self.access.locate(context);
         let now_ms = self.access.now_ms();
         let Access { state, ttl, key, batch, .. } = &mut self.access;
-        let mut result = Ok(None);
-        backend.read(*state, key, &mut |stored| {
-            result = open(ttl.as_ref(), stored, now_ms, context.row_ms).and_then(|seen| {
-                let Some(seen) = seen else { return Ok(None) };
+        let mut value = None;
+        let read = backend.read(*state, key, &mut |stored| {
+            if let Some(seen) = open(ttl.as_ref(), stored, now_ms, context.row_ms)? {
                 refresh(batch, *state, key, seen);
-                self.codec.decode(seen.value).map(Some)
-            });
-        })?;
-        let value = result.map_err(|error| self.access.failed(error))?;
+                value = Some(self.codec.decode(seen.value)?);
+            }
+            Ok(())
+        });
+        read.map_err(|error| self.access.failed(error))?;
         self.access.flush(backend)?;
         Ok(value)
     }
@@ -105,35 +105,25 @@ impl<T> SingleEntry<T> {
         let Access { state, ttl, batch, .. } = &mut self.access;
         batch.clear();
         let (state, ttl) = (*state, ttl.as_ref());
-        let mut result = Ok(());
         backend
             .read_many(state, &self.batch_keys, &mut |index, stored| {
-                if result.is_err() {
-                    return;
-                }
                 let row_ms = contexts[index].row_ms;
-                let decoded = match stored {
-                    None => Ok(None),
-                    Some(stored) => open(ttl, stored, now_ms, row_ms)
-                        .and_then(|seen| seen.map(|seen| self.codec.decode(seen.value)).transpose()),
+                let seen = match stored {
+                    None => None,
+                    Some(stored) => open(ttl, stored, now_ms, row_ms)?,
                 };
-                result = decoded.and_then(|old| change(index, old)).and_then(|new| {
-                    let key = self.batch_keys.get(index);
-                    match new {
-                        Some(value) => {
-                            let stamp_ms = ttl.map(|ttl| ttl.stamp_ms(now_ms, row_ms));
-                            put_value(batch, state, key, &*self.codec, &value, stamp_ms)
-                        }
-                        None => {
-                            if stored.is_some() {
-                                batch.delete(state, key);
-                            }
-                            Ok(())
-                        }
+                let old = seen.map(|seen| self.codec.decode(seen.value)).transpose()?;
+                let key = self.batch_keys.get(index);
+                match change(index, old)? {
+                    Some(value) => {
+                        let stamp_ms = ttl.map(|ttl| ttl.stamp_ms(now_ms, row_ms));
+                        put_value(batch, state, key, &*self.codec, &value, stamp_ms)?;
                     }
-                });
+                    None if stored.is_some() => batch.delete(state, key),
+                    None => {}
+                }
+                Ok(())
             })
-            .and(result)
             .map_err(|error| self.access.failed(error))?;
         self.access.flush(backend)
     }

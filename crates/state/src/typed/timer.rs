@@ -1,7 +1,7 @@
 //! Timers of one time domain.
 
 use super::context::KeyContext;
-use crate::backend::{Flow, KeyedStateBackend, ScanRange};
+use crate::backend::{KeyedStateBackend, ScanRange};
 use crate::bytes::{ByteReader, put_varint};
 use crate::descriptor::{CodecId, StateDescriptor, StateKind};
 use crate::encoding::EntryKeys;
@@ -9,6 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::id::StateId;
 use crate::key_group::KeyGroup;
 use crate::write_batch::WriteBatch;
+use std::ops::ControlFlow;
 
 /// The version of a timer's value: the version, then the length of the key (varint), which tells key and namespace
 /// apart.
@@ -195,23 +196,24 @@ impl Timers {
             range = range.after(&after);
         }
         let full = due.len().saturating_add(limit);
-        let (mut last, mut left) = (Vec::new(), Ok(Left::Next(None)));
-        backend.scan(self.state, &range, &mut |entry| {
-            left = match due_timer(self.keys, entry.key, entry.value) {
-                Ok(timer) if timer.time_ms > now_ms => Ok(Left::Next(Some(timer.time_ms))),
-                Ok(_) if due.len() >= full => Ok(Left::More),
-                Ok(timer) => {
-                    due.push(timer);
-                    last.clear();
-                    last.extend_from_slice(entry.key);
-                    return Flow::Continue;
-                }
-                Err(error) => Err(error),
+        let (mut last, mut left) = (Vec::new(), Left::Next(None));
+        let scanned = backend.scan(self.state, &range, &mut |entry| {
+            let timer = due_timer(self.keys, entry.key, entry.value)?;
+            left = if timer.time_ms > now_ms {
+                Left::Next(Some(timer.time_ms))
+            } else if due.len() >= full {
+                Left::More
+            } else {
+                due.push(timer);
+                last.clear();
+                last.extend_from_slice(entry.key);
+                return Ok(ControlFlow::Continue(()));
             };
-            Flow::Stop
-        })?;
+            Ok(ControlFlow::Break(()))
+        });
         cursor.after = if last.is_empty() { after } else { last };
-        left.map_err(|error| error.with(Context::KeyGroup, group.0).with(Context::State, &self.name))
+        scanned.map_err(|error| error.with(Context::KeyGroup, group.0).with(Context::State, &self.name))?;
+        Ok(left)
     }
 
     /// The time of the earliest timer. Looks into every key group.
@@ -228,11 +230,12 @@ impl Timers {
         let mut prefix = Vec::new();
         group.encode(backend.max_parallelism(), &mut prefix);
         let mut first = None;
-        backend.scan(self.state, &ScanRange::prefix(&prefix).limit(1), &mut |entry| {
-            first = Some(self.keys.split_timer(entry.key).map(|timer| timer.time_ms));
-            Flow::Stop
-        })?;
-        first.transpose().map_err(|error| error.with(Context::State, &self.name))
+        let scanned = backend.scan(self.state, &ScanRange::prefix(&prefix).limit(1), &mut |entry| {
+            first = Some(self.keys.split_timer(entry.key)?.time_ms);
+            Ok(ControlFlow::Break(()))
+        });
+        scanned.map_err(|error| error.with(Context::State, &self.name))?;
+        Ok(first)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::sorted_backend::SortedBackend;
 use headpond_state::codec::{Codec, FixedWidth};
-use headpond_state::ttl::{StateVisibility, TimeDomain, TtlConfig, UpdateType, put_stamp, split_stamp};
+use headpond_state::ttl::{self, StateVisibility, TimeDomain, TtlConfig, UpdateType};
 use headpond_state::typed::{KeyContext, ListState, MapState, ReducingState, ValueState};
 use headpond_state::{ErrorKind, MaxParallelism, OperatorClock, Result};
 use proptest::prelude::*;
@@ -107,7 +107,7 @@ proptest! {
                 }
                 Op::Clean => {
                     backend.retain(|stored| {
-                        split_stamp(stored).is_ok_and(|(stamp_ms, _)| !config.is_expired(stamp_ms, now_ms))
+                        ttl::open(stored).is_ok_and(|opened| !config.is_expired(opened.stamp_ms, now_ms))
                     });
                     model.0.retain(|_, (stamp_ms, _)| *stamp_ms + config.ttl_ms > now_ms);
                 }
@@ -189,7 +189,7 @@ fn expiry_saturates_at_the_ends_of_time() {
     assert!(!TtlConfig::new(1).is_expired(i64::MIN, i64::MIN));
     assert!(TtlConfig::new(1).is_expired(i64::MIN, 0));
     let mut stored = Vec::new();
-    put_stamp(-2, &mut stored);
-    assert_eq!(split_stamp(&stored).expect("a stamp"), (-2, &[][..]));
-    assert_eq!(split_stamp(&stored[1..]).expect_err("too short").kind(), ErrorKind::Corrupt);
+    ttl::seal(-2, &mut stored);
+    assert_eq!(ttl::open(&stored).expect("a stamp"), ttl::Stamped { stamp_ms: -2, value: &[] });
+    assert_eq!(ttl::open(&stored[1..]).expect_err("too short").kind(), ErrorKind::Corrupt);
 }

@@ -1,15 +1,17 @@
 //! The simplest backend: sorted maps, no snapshots.
 
-use headpond_state::backend::ScanStart;
+use headpond_state::backend::{ScanStart, scan_one_by_one};
 use headpond_state::{
-    CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, Result, ScanRange,
-    Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch, WriteOp,
+    CheckpointId, Entry, Error, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, ReadManyVisitor,
+    ReadVisitor, Registration, Result, ScanManyVisitor, ScanRange, ScanVisitor, Snapshot, SnapshotOptions,
+    StateDescriptor, StateId, StateRegistry, StateUsage, WriteBatch, WriteOp,
 };
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 #[derive(Debug, Default)]
 pub(crate) struct SortedBackend {
+    registry: StateRegistry,
     states: Vec<State>,
     restored: BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>,
     /// Calls of `read`, `read_many` and `scan` since the counter was last looked at.
@@ -64,12 +66,14 @@ impl KeyedStateBackend for SortedBackend {
     }
 
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
-        if let Some(index) = self.states.iter().position(|state| state.descriptor.is_same(descriptor)) {
-            return Ok(StateId(index as u16));
+        match self.registry.register(descriptor)? {
+            Registration::Known(id) | Registration::Restored(id) => Ok(id),
+            Registration::New => {
+                let entries = self.restored.remove(&descriptor.name).unwrap_or_default();
+                self.states.push(State { descriptor: descriptor.clone(), entries });
+                Ok(self.registry.add(descriptor))
+            }
         }
-        let entries = self.restored.remove(&descriptor.name).unwrap_or_default();
-        self.states.push(State { descriptor: descriptor.clone(), entries });
-        Ok(StateId(self.states.len() as u16 - 1))
     }
 
     fn unregistered(&self) -> Vec<StateDescriptor> {
@@ -80,39 +84,42 @@ impl KeyedStateBackend for SortedBackend {
         self.restored.remove(name).map(drop).ok_or_else(|| Error::invalid("there is no such state"))
     }
 
-    fn read(&mut self, state: StateId, key: &[u8], visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    fn read(&mut self, state: StateId, key: &[u8], visit: &mut ReadVisitor<'_>) -> Result<bool> {
         self.reads += 1;
-        let value = self.states[state.index()].entries.get(key);
-        Ok(value.map(|value| visit(value)).is_some())
+        match self.states[state.index()].entries.get(key) {
+            Some(value) => visit(value).map(|()| true),
+            None => Ok(false),
+        }
     }
 
-    fn read_many(
-        &mut self,
-        state: StateId,
-        keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
+    fn read_many(&mut self, state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
         self.reads += 1;
         let entries = &self.states[state.index()].entries;
-        keys.iter().enumerate().for_each(|(index, key)| visit(index, entries.get(key).map(Vec::as_slice)));
-        Ok(())
+        keys.iter().enumerate().try_for_each(|(index, key)| visit(index, entries.get(key).map(Vec::as_slice)))
     }
 
-    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut dyn FnMut(Entry<'_>) -> Flow) -> Result<()> {
+    fn scan(&mut self, state: StateId, range: &ScanRange<'_>, visit: &mut ScanVisitor<'_>) -> Result<()> {
         self.reads += 1;
         let start = match range.start {
             None => Bound::Included(range.prefix),
             Some(ScanStart::At(key)) => Bound::Included(key),
             Some(ScanStart::After(key)) => Bound::Excluded(key),
         };
-        for (key, value) in
-            self.states[state.index()].entries.range::<[u8], _>((start, Bound::Unbounded)).take(range.limit)
-        {
+        let entries = &self.states[state.index()].entries;
+        for (key, value) in entries.range::<[u8], _>((start, Bound::Unbounded)).take(range.limit) {
             let beyond = range.end.is_some_and(|end| key.as_slice() >= end);
-            if beyond || !key.starts_with(range.prefix) || visit(Entry { key, value }) == Flow::Stop {
+            if beyond || !key.starts_with(range.prefix) || visit(Entry { key, value })?.is_break() {
                 break;
             }
         }
+        Ok(())
+    }
+
+    fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()> {
+        scan_one_by_one(self, state, ranges, visit)
+    }
+
+    fn time_passed(&mut self) -> Result<()> {
         Ok(())
     }
 

@@ -1,8 +1,9 @@
 use super::*;
 use headpond_state::encoding::prefix_end;
-use headpond_state::{CodecId, KeyedBackendParams, OperatorClock, OperatorId, StateBackend, StateKind};
+use headpond_state::{CodecId, Entry, KeyedBackendParams, OperatorClock, OperatorId, StateBackend, StateKind};
 use headpond_state_memory::HashMapStateBackend;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 fn backend() -> Box<dyn KeyedStateBackend> {
@@ -38,7 +39,7 @@ fn scan(backend: &mut dyn KeyedStateBackend, state: StateId, prefix: &[u8]) -> E
     let mut entries = Vec::new();
     let visit = &mut |entry: Entry<'_>| {
         entries.push((entry.key.to_vec(), entry.value.to_vec()));
-        Flow::Continue
+        Ok(ControlFlow::Continue(()))
     };
     backend.scan(state, &ScanRange::prefix(prefix), visit).expect("readable");
     entries
@@ -62,7 +63,11 @@ fn what_is_read_is_what_was_written_whether_held_or_not() {
                 let mut over = held.over(backend.as_mut(), record_key);
                 for (state, model) in states.into_iter().zip(&mut models) {
                     let mut found = None;
-                    over.read(state, record_key, &mut |value| found = Some(value.to_vec())).expect("readable");
+                    over.read(state, record_key, &mut |value| {
+                        found = Some(value.to_vec());
+                        Ok(())
+                    })
+                    .expect("readable");
                     assert_eq!(found.as_ref(), model.get(record_key.as_slice()), "seed {seed}");
                     let key = random.key();
                     let mut batch = WriteBatch::new();
@@ -93,6 +98,7 @@ fn what_is_read_is_what_was_written_whether_held_or_not() {
                             [random.key(), key].iter().for_each(|key| keys.push(key));
                             let visit = &mut |nth: usize, value: Option<&[u8]>| {
                                 assert_eq!(value, model.get(keys.get(nth)).map(Vec::as_slice), "seed {seed}");
+                                Ok(())
                             };
                             over.read_many(state, &keys, visit).expect("readable");
                         }
@@ -124,7 +130,14 @@ fn more_than_the_bound_is_not_held() {
         held.over(backend.as_mut(), &[]).write(&mut batch).expect("writable");
         assert!(held.bytes <= HELD_BYTES);
     }
-    assert!(backend.read(state, &[0, 0], &mut |value| assert_eq!(value.len(), 1 << 20)).expect("readable"));
+    assert!(
+        backend
+            .read(state, &[0, 0], &mut |value| {
+                assert_eq!(value.len(), 1 << 20);
+                Ok(())
+            })
+            .expect("readable")
+    );
     held.end_batch(backend.as_mut(), 0).expect("writable");
     assert_eq!(backend.usage().entries, 40);
 }

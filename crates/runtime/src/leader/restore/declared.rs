@@ -2,8 +2,9 @@
 
 use crate::operator::{KeyedOperatorFactory, OperatorSetup};
 use headpond_state::{
-    Capabilities, CheckpointId, Entry, Error, Flow, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism,
-    OperatorClock, Result, ScanRange, Snapshot, SnapshotOptions, StateDescriptor, StateId, StateUsage, WriteBatch,
+    Capabilities, CheckpointId, Error, KeyBatch, KeyGroupRange, KeyedStateBackend, MaxParallelism, OperatorClock,
+    ReadManyVisitor, ReadVisitor, Registration, Result, ScanManyVisitor, ScanRange, ScanVisitor, Snapshot,
+    SnapshotOptions, StateDescriptor, StateId, StateRegistry, StateUsage, WriteBatch,
 };
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ pub(super) fn declared_states(
     capabilities: Capabilities,
     max_parallelism: MaxParallelism,
 ) -> Result<Vec<StateDescriptor>> {
-    let mut declared = Declared { states: Vec::new(), unregistered: restored, max_parallelism };
+    let mut declared = Declared { registry: StateRegistry::default(), unregistered: restored, max_parallelism };
     operator.open(OperatorSetup {
         state: &mut declared,
         capabilities,
@@ -26,13 +27,13 @@ pub(super) fn declared_states(
         event_time_ms: i64::MIN,
         clock: &Arc::new(OperatorClock::default()),
     })?;
-    Ok(declared.states)
+    Ok(declared.registry.all().cloned().collect())
 }
 
 /// State that holds nothing.
 #[derive(Debug)]
 struct Declared {
-    states: Vec<StateDescriptor>,
+    registry: StateRegistry,
     /// What was restored and is not registered.
     unregistered: Vec<StateDescriptor>,
     max_parallelism: MaxParallelism,
@@ -48,14 +49,12 @@ impl KeyedStateBackend for Declared {
     }
 
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId> {
-        descriptor.validate()?;
+        let id = match self.registry.register(descriptor)? {
+            Registration::Known(id) | Registration::Restored(id) => id,
+            Registration::New => self.registry.add(descriptor),
+        };
         self.unregistered.retain(|state| state.name != descriptor.name);
-        let known = self.states.iter().position(|state| state.name == descriptor.name);
-        let index = known.unwrap_or_else(|| {
-            self.states.push(descriptor.clone());
-            self.states.len() - 1
-        });
-        u16::try_from(index).map(StateId).map_err(|_| Error::exhausted("an operator can have 65536 states"))
+        Ok(id)
     }
 
     fn unregistered(&self) -> Vec<StateDescriptor> {
@@ -66,26 +65,28 @@ impl KeyedStateBackend for Declared {
         Err(Error::invalid("nothing was restored"))
     }
 
-    fn read(&mut self, _state: StateId, _key: &[u8], _visit: &mut dyn FnMut(&[u8])) -> Result<bool> {
+    fn read(&mut self, _state: StateId, _key: &[u8], _visit: &mut ReadVisitor<'_>) -> Result<bool> {
         Ok(false)
     }
 
-    fn read_many(
-        &mut self,
-        _state: StateId,
-        keys: &KeyBatch,
-        visit: &mut dyn FnMut(usize, Option<&[u8]>),
-    ) -> Result<()> {
-        (0..keys.len()).for_each(|index| visit(index, None));
+    fn read_many(&mut self, _state: StateId, keys: &KeyBatch, visit: &mut ReadManyVisitor<'_>) -> Result<()> {
+        (0..keys.len()).try_for_each(|index| visit(index, None))
+    }
+
+    fn scan(&mut self, _state: StateId, _range: &ScanRange<'_>, _visit: &mut ScanVisitor<'_>) -> Result<()> {
         Ok(())
     }
 
-    fn scan(
+    fn scan_many(
         &mut self,
         _state: StateId,
-        _range: &ScanRange<'_>,
-        _visit: &mut dyn FnMut(Entry<'_>) -> Flow,
+        _ranges: &[ScanRange<'_>],
+        _visit: &mut ScanManyVisitor<'_>,
     ) -> Result<()> {
+        Ok(())
+    }
+
+    fn time_passed(&mut self) -> Result<()> {
         Ok(())
     }
 

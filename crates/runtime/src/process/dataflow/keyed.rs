@@ -204,7 +204,7 @@ impl KeyedTask {
         let peers = plan.options.parallelism;
         let behind = plan.exchanges.behind(&plan.graph, node);
         let ports = std::iter::once(MAIN_PORT).chain(plan.graph.side_ports(NodeId(node))).collect();
-        let by_key_group = !plan.options.backend.capabilities().prefers_sorted_batches;
+        let by_key_group = plan.options.backend.capabilities().key_groups_are_local;
         KeyedTask {
             plan,
             node,

@@ -1,6 +1,6 @@
 //! An entry's value: the counts of its set's filters.
 
-use headpond_state::ttl;
+use headpond_state::ttl::{self, Stamped};
 use headpond_state::{Error, Result};
 
 /// The version of an entry's value, its first byte.
@@ -10,7 +10,7 @@ pub(super) const VERSION: u8 = 1;
 pub(super) fn read_counts(stored: &[u8], since_ms: Option<i64>, counts: &mut [u64]) -> Result<()> {
     let mut rest = stored;
     if let Some(since_ms) = since_ms {
-        let (stamp_ms, value) = ttl::split_stamp(stored)?;
+        let Stamped { stamp_ms, value } = ttl::open(stored)?;
         if stamp_ms < since_ms {
             return Ok(());
         }
@@ -35,9 +35,7 @@ pub(super) fn read_counts(stored: &[u8], since_ms: Option<i64>, counts: &mut [u6
 }
 
 pub(super) fn write_counts(counts: &[u64], stamp_ms: Option<i64>, out: &mut Vec<u8>) {
-    if let Some(stamp_ms) = stamp_ms {
-        ttl::put_stamp(stamp_ms, out);
-    }
+    ttl::seal(stamp_ms, out);
     out.push(VERSION);
     for count in counts {
         let mut number = *count;

@@ -7,7 +7,8 @@ use crate::aggregate::layout::Feed;
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::encoding::put_i16;
 use headpond_state::schema::Datum;
-use headpond_state::{Error, Flow, KeyedStateBackend, Result};
+use headpond_state::{Error, KeyedStateBackend, Result};
+use std::ops::ControlFlow;
 
 /// The bytes of a set's number in an entry's key.
 const SET_LEN: usize = 2;
@@ -100,24 +101,17 @@ impl ValueSets {
             });
         }
         let ranges: Vec<ScanRange<'_>> = prefixes.iter().map(ScanRange::prefix).collect();
-        let mut result = Ok(());
         state.scan_many(self.state, &ranges, &mut |range, entry| {
             let group = groups[range];
             let mut count = [0];
             let since_ms = self.ttl.map(|_| accumulators.since_ms[group]);
-            let first = read_counts(entry.value, since_ms, &mut count).and_then(|()| {
-                if count[0] == 0 {
-                    return Ok(Flow::Continue);
-                }
-                let value = self.sets[index].decode(&entry.key[prefixes.get(range).len()..])?;
-                accumulators.cells[cell].replace(group, value)?;
-                Ok(Flow::Stop)
-            });
-            first.unwrap_or_else(|error| {
-                result = Err(error);
-                Flow::Stop
-            })
-        })?;
-        result
+            read_counts(entry.value, since_ms, &mut count)?;
+            if count[0] == 0 {
+                return Ok(ControlFlow::Continue(()));
+            }
+            let value = self.sets[index].decode(&entry.key[prefixes.get(range).len()..])?;
+            accumulators.cells[cell].replace(group, value)?;
+            Ok(ControlFlow::Break(()))
+        })
     }
 }

@@ -4,12 +4,13 @@ use super::{GroupedBatch, ValueSets, in_values};
 use crate::aggregate::accumulators::Accumulators;
 use headpond_state::backend::ScanRange;
 use headpond_state::encoding::put_i16;
-use headpond_state::{Flow, KeyedStateBackend, Result, ttl};
+use headpond_state::{CursorLimits, EntryBatch, KeyedStateBackend, Result, StateCursor, ttl};
+use std::ops::ControlFlow;
 
 /// Beyond this many entries of a group a range of them is removed, which costs all later reads a little.
 const REMOVED_ONE_BY_ONE: usize = 64;
 /// How many entries of a group are rewritten at a time.
-const REWRITTEN_AT_A_TIME: usize = 4096;
+const REWRITTEN_AT_A_TIME: CursorLimits = CursorLimits { entries: 4096, bytes: 1 << 20 };
 
 impl ValueSets {
     /// Rewrites the entries of groups that have not been for a quarter of the TTL.
@@ -21,42 +22,28 @@ impl ValueSets {
     ) -> Result<()> {
         let Some(ttl) = self.ttl else { return Ok(()) };
         let stamp_ms = ttl.stamp_ms(batch.now_ms, None);
+        let mut entries = EntryBatch::new();
         for group in 0..accumulators.len() {
             let since_ms = accumulators.since_ms[group];
             if !accumulators.existed[group] || batch.now_ms.saturating_sub(since_ms) < ttl.ttl_ms / 4 + 1 {
                 continue;
             }
             let prefix = batch.groups.keys().get(group);
-            let mut after: Option<Vec<u8>> = None;
-            loop {
-                let mut range = ScanRange::prefix(prefix).limit(REWRITTEN_AT_A_TIME);
-                if let Some(after) = &after {
-                    range = range.after(after);
-                }
-                let (mut seen, mut last) = (0, Vec::new());
-                let mut result = Ok(());
-                let (writes, id) = (&mut self.writes, self.state);
-                writes.clear();
-                state.scan(id, &range, &mut |entry| {
-                    seen += 1;
-                    last.clear();
-                    last.extend_from_slice(entry.key);
-                    match ttl::split_stamp(entry.value) {
-                        Ok((stamp, counts)) if stamp >= since_ms => writes.put_with(id, entry.key, |out| {
-                            ttl::put_stamp(stamp_ms, out);
-                            out.extend_from_slice(counts);
-                        }),
-                        Ok(_) => {}
-                        Err(error) => result = Err(error),
+            let mut cursor = StateCursor::open(self.state, &ScanRange::prefix(prefix));
+            let mut may_be_more = true;
+            while may_be_more {
+                may_be_more = cursor.next_batch(state, REWRITTEN_AT_A_TIME, &mut entries)?;
+                self.writes.clear();
+                for entry in entries.iter() {
+                    let counted = ttl::open(entry.value).map_err(in_values)?;
+                    if counted.stamp_ms >= since_ms {
+                        self.writes.put_with(self.state, entry.key, |out| {
+                            ttl::seal(stamp_ms, out);
+                            out.extend_from_slice(counted.value);
+                        });
                     }
-                    Flow::Continue
-                })?;
-                result.map_err(in_values)?;
-                state.write(&mut self.writes)?;
-                if seen < REWRITTEN_AT_A_TIME {
-                    break;
                 }
-                after = Some(last);
+                state.write(&mut self.writes)?;
             }
             accumulators.since_ms[group] = stamp_ms;
         }
@@ -88,13 +75,13 @@ impl ValueSets {
             seen = if seen.0 == range { (range, seen.1 + 1) } else { (range, 1) };
             if seen.1 <= REMOVED_ONE_BY_ONE {
                 writes.delete(id, entry.key);
-                return Flow::Continue;
+                return Ok(ControlFlow::Continue(()));
             }
             end.clear();
             end.extend_from_slice(keys[range]);
             put_i16(i16::MAX, &mut end);
             writes.delete_range(id, entry.key, &end);
-            Flow::Stop
+            Ok(ControlFlow::Break(()))
         })?;
         if writes.is_empty() {
             return Ok(());

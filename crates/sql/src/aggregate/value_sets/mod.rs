@@ -203,17 +203,13 @@ impl ValueSets {
         let filters = &self.sets[index].spec.filters;
         let width = filters.len();
         let mut counts = Counts { before: vec![0; self.entries.len() * width], after: Vec::new() };
-        let mut result = Ok(());
         let (before, has_ttl) = (&mut counts.before, self.ttl.is_some());
         state.read_many(self.state, self.entries.keys(), &mut |entry, stored| {
-            let Some(stored) = stored else { return };
+            let Some(stored) = stored else { return Ok(()) };
             let group = batch.groups.groups()[first_rows[entry] as usize] as usize;
             let counts = &mut before[entry * width..(entry + 1) * width];
-            if let Err(error) = read_counts(stored, has_ttl.then(|| accumulators.since_ms[group]), counts) {
-                result = Err(error);
-            }
+            read_counts(stored, has_ttl.then(|| accumulators.since_ms[group]), counts)
         })?;
-        result?;
         counts.after = counts.before.clone();
         for (at, filter) in filters.iter().enumerate() {
             let counted = selection(batch.changes, None, *filter);

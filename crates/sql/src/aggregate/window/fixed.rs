@@ -74,7 +74,7 @@ impl FixedWindows {
         let timers = timers_descriptor(&plan, &WINDOW);
         let mut timers = Timers::register(setup.state, &timers)?;
         let earliest = timers.earliest(setup.state)?;
-        let sorted = setup.capabilities.prefers_sorted_batches;
+        let sorted = setup.capabilities.sorted_keys_are_cheaper;
         let sets = match plan.layout.has_sets() {
             true => Some(ValueSets::open(&plan, &namespace, setup.state, sorted, setup.max_parallelism)?),
             false => None,

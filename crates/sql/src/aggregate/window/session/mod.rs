@@ -105,7 +105,7 @@ impl Sessions {
         let earliest = timers.earliest(setup.state)?;
         Ok(Sessions {
             older: OlderSessions::register(&plan, setup.state)?,
-            sorted: setup.capabilities.prefers_sorted_batches,
+            sorted: setup.capabilities.sorted_keys_are_cheaper,
             max_parallelism: setup.max_parallelism,
             grouping: Grouping::default(),
             open: OpenSessions::default(),
@@ -162,20 +162,16 @@ impl Sessions {
         let Sessions { accumulators, codec, buffer, open, grouping, .. } = self;
         accumulators.clear();
         open.clear();
-        let mut result = Ok(());
-        state.read_many(self.state, grouping.keys(), &mut |key, stored| {
+        let read = state.read_many(self.state, grouping.keys(), &mut |key, stored| {
             open.push_key();
-            let Some(stored) = stored.filter(|_| result.is_ok()) else { return };
-            let read = codec.read(stored, buffer, |_, start_ms, end_ms, stored| {
+            let Some(stored) = stored else { return Ok(()) };
+            open.keys[key].times = codec.read(stored, buffer, |_, start_ms, end_ms, stored| {
                 open.push(key as u32, start_ms, end_ms, Origin::Value);
                 stored.push_to(accumulators)
-            });
-            match read {
-                Ok(times) => open.keys[key].times = times,
-                Err(error) => result = Err(error),
-            }
-        })?;
-        result.map_err(|error| error.with(Context::State, ACCUMULATORS))
+            })?;
+            Ok(())
+        });
+        read.map_err(|error| error.with(Context::State, ACCUMULATORS))
     }
 
     /// Reads the older sessions that rows may touch.
@@ -321,34 +317,28 @@ impl Sessions {
         let Sessions { keys, codec, buffer, accumulators, closed, open, .. } = self;
         accumulators.clear();
         open.clear();
-        let mut result = Ok(());
-        state.read_many(self.state, keys, &mut |key, stored| {
+        let read = state.read_many(self.state, keys, &mut |key, stored| {
             open.push_key();
-            let Some(stored) = stored.filter(|_| result.is_ok()) else { return };
-            let mut read = || {
-                // A timer that has been overtaken changes nothing: the one that overtook it does.
-                let is_live = |times: KeyTimes| times.timer_ms == Some(due[key].time_ms);
-                let times = codec.read(stored, buffer, |times, start_ms, end_ms, stored| {
-                    if !is_live(times) {
-                        return Ok(());
-                    }
-                    if end_ms <= closing_ms {
-                        closed.keys.push(&due[key].key);
-                        closed.windows.push((start_ms, end_ms));
-                        return stored.push_to(&mut closed.accumulators);
-                    }
-                    open.push(key as u32, start_ms, end_ms, Origin::Value);
-                    stored.push_to(accumulators)
-                })?;
-                open.keys[key].is_changed = is_live(times);
-                open.keys[key].times = times;
-                Ok(())
-            };
-            if let Err(error) = read() {
-                result = Err(error);
-            }
-        })?;
-        result.map_err(|error: Error| error.with(Context::State, ACCUMULATORS))?;
+            let Some(stored) = stored else { return Ok(()) };
+            // A timer that has been overtaken changes nothing: the one that overtook it does.
+            let is_live = |times: KeyTimes| times.timer_ms == Some(due[key].time_ms);
+            let times = codec.read(stored, buffer, |times, start_ms, end_ms, stored| {
+                if !is_live(times) {
+                    return Ok(());
+                }
+                if end_ms <= closing_ms {
+                    closed.keys.push(&due[key].key);
+                    closed.windows.push((start_ms, end_ms));
+                    return stored.push_to(&mut closed.accumulators);
+                }
+                open.push(key as u32, start_ms, end_ms, Origin::Value);
+                stored.push_to(accumulators)
+            })?;
+            open.keys[key].is_changed = is_live(times);
+            open.keys[key].times = times;
+            Ok(())
+        });
+        read.map_err(|error| error.with(Context::State, ACCUMULATORS))?;
         self.store_open(due, closing_ms)
     }
 

@@ -11,13 +11,14 @@ use crate::aggregate::columns::WINDOW;
 use crate::aggregate::group::ACCUMULATORS;
 use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::layout::AggregatePlan;
-use headpond_state::backend::{Entry, Flow, KeyBatch, ScanRange};
+use headpond_state::backend::{Entry, KeyBatch, ScanRange};
 use headpond_state::encoding::{window_namespace, window_of_namespace};
 use headpond_state::typed::{KeyContext, Timers};
 use headpond_state::{
     AccessPattern, Context, KeyedStateBackend, MaxParallelism, Result, StateColumns, StateDescriptor, StateId,
     StateKind, WriteBatch,
 };
+use std::ops::ControlFlow;
 
 /// The name of the state.
 pub(super) const OLDER_SESSIONS: &str = "older sessions";
@@ -84,33 +85,21 @@ impl OlderSessions {
         let ranges: Vec<ScanRange<'_>> = ranges.collect();
         // Ranges ascend, so those of one key overlap only where the ones before have been.
         let mut last: Option<(u32, i64)> = None;
-        let mut result = Ok(());
         let codec = &mut self.codec;
         backend.scan_many(self.state, &ranges, &mut |index, entry| {
             let Wanted { key, to_ms, .. } = wanted[index];
-            let mut visit = |entry: Entry<'_>| {
-                let (end_ms, start_ms) = times_of(entry.key)?;
-                if start_ms > to_ms {
-                    return Ok(Flow::Stop);
-                }
-                if last.is_some_and(|(of, until_ms)| of == key && end_ms <= until_ms) {
-                    return Ok(Flow::Continue);
-                }
-                last = Some((key, end_ms));
-                codec.read(entry.value, accumulators)?;
-                open.push(key, start_ms, end_ms, Origin::Older { end_ms, start_ms });
-                Ok(Flow::Continue)
-            };
-            match visit(entry) {
-                Ok(flow) if result.is_ok() => flow,
-                Ok(_) => Flow::Stop,
-                Err(error) => {
-                    result = Err(error);
-                    Flow::Stop
-                }
+            let (end_ms, start_ms) = times_of(entry.key)?;
+            if start_ms > to_ms {
+                return Ok(ControlFlow::Break(()));
             }
-        })?;
-        result
+            if last.is_some_and(|(of, until_ms)| of == key && end_ms <= until_ms) {
+                return Ok(ControlFlow::Continue(()));
+            }
+            last = Some((key, end_ms));
+            codec.read(entry.value, accumulators)?;
+            open.push(key, start_ms, end_ms, Origin::Older { end_ms, start_ms });
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// Adds the keeping of a session to a batch, with its timer. `key` is its key's entry key.
