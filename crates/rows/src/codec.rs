@@ -94,8 +94,8 @@ impl RowCodec {
     /// Appends the bytes of a row.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the row does not fit the schema, naming the field; `out` is then as
-    /// before.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the row does not fit the schema, naming the field; `out` is
+    /// then as before.
     #[inline]
     pub fn encode(&self, row: &[Datum], out: &mut Vec<u8>) -> Result<()> {
         if row.len() != self.schema.len() {

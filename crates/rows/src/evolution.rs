@@ -1,8 +1,8 @@
 //! How rows of one schema become rows of another: fields are known by their names, wherever they stand.
 //!
-//! A field may come, go, move and get a wider type. What a field that comes holds for the rows there are depends on what rows are:
-//! a column is NULL, an accumulator has folded nothing. And some fields must stay, or the rows would mean something else:
-//! [`RowEvolution`] says all that, for the owner of a state.
+//! A field may come, go, move and get a wider type. What a field that comes holds for the rows there are depends on
+//! what rows are: a column is NULL, an accumulator has folded nothing. And some fields must stay, or the rows would
+//! mean something else: [`RowEvolution`] says all that, for the owner of a state.
 
 use headpond_state::schema::Datum;
 use headpond_state::schema::{DataKind, Field, FieldType, RowSchema};
@@ -11,8 +11,8 @@ use headpond_state::{Error, Result};
 /// What changes of a row's fields mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowEvolution {
-    /// Whether fields are accumulators: a required one that comes holds zero, nothing, no elements. Otherwise fields that come
-    /// must be nullable.
+    /// Whether fields are accumulators: a required one that comes holds zero, nothing, no elements. Otherwise fields
+    /// that come must be nullable.
     pub accumulates: bool,
     /// What the first field's name ends with besides its own name. Rows with another ending are of another key.
     pub first_name_ending: String,
@@ -63,8 +63,8 @@ impl RowEvolution {
     /// The conversion of rows of schema `from` to rows of schema `to`, and what it changes.
     ///
     /// # Errors
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible), naming the field that cannot be converted, and the way out where there
-    /// is one.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible), naming the field that cannot be converted, and the
+    /// way out where there is one.
     pub fn conversion(&self, from: &RowSchema, to: &RowSchema) -> Result<(RowConversion, Vec<String>)> {
         let (from, to) = (self.plain(from.fields()), self.plain(to.fields()));
         let (from, to) = match (from, to) {

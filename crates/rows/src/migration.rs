@@ -10,8 +10,8 @@ impl RowEvolution {
     /// The migration of a state whose values are rows, in any of the three formats.
     ///
     /// # Errors
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible), naming what cannot be, when something else than the values differs, or
-    /// a field changes as it must not.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible), naming what cannot be, when something else than the
+    /// values differs, or a field changes as it must not.
     pub fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
         declared.check_restored_key(restored)?;
         let located = |error: Error| error.with(Context::State, &declared.name);

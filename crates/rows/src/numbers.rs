@@ -1,7 +1,8 @@
-//! Rows of numbers, and of lists of such rows, written and read without a [`Datum`](headpond_state::schema::Datum) for each field.
+//! Rows of numbers, and of lists of such rows, written and read without a [`Datum`](headpond_state::schema::Datum) for
+//! each field.
 //!
-//! The bytes are those of the format `row`. Nearly all state of aggregates is such rows, and most of what a small one takes to read
-//! is making values of it that may be anything.
+//! The bytes are those of the format `row`. Nearly all state of aggregates is such rows, and most of what a small one
+//! takes to read is making values of it that may be anything.
 
 use super::codec::{RowCodec, RowFormat, VERSION};
 use headpond_state::schema::{DataKind, Field};
@@ -80,8 +81,8 @@ impl NumberFields {
         (self.is_known && is_one).then_some(present)
     }
 
-    /// Reads the numbers of the first `len` fields of a sequence, in which those of `others` may have values too. Gives the fields that
-    /// have values and what follows.
+    /// Reads the numbers of the first `len` fields of a sequence, in which those of `others` may have values too. Gives
+    /// the fields that have values and what follows.
     #[inline]
     fn read<'b>(
         &self,
@@ -122,8 +123,8 @@ impl NumberFields {
         Some((present, rest))
     }
 
-    /// Appends a sequence that begins with these numbers and goes on with NULL, or with values of `others`. `false`: it is none, and
-    /// parts of it may have been appended.
+    /// Appends a sequence that begins with these numbers and goes on with NULL, or with values of `others`. `false`: it
+    /// is none, and parts of it may have been appended.
     #[inline]
     fn write(&self, numbers: &[Option<i64>], others: u64, out: &mut Vec<u8>) -> bool {
         let is_null = |(index, number): (usize, &Option<i64>)| u64::from(number.is_none()) << index;
@@ -167,8 +168,8 @@ fn width(field: &Field) -> Option<Width> {
 }
 
 impl RowCodec {
-    /// Reads a row whose fields are integers, dates, timestamps and `float64`s (as their bits), or NULL. `false`: it is another row,
-    /// or one that only [`decode`](Self::decode) can judge; what `numbers` holds is then of no use.
+    /// Reads a row whose fields are integers, dates, timestamps and `float64`s (as their bits), or NULL. `false`: it is
+    /// another row, or one that only [`decode`](Self::decode) can judge; what `numbers` holds is then of no use.
     #[inline]
     pub fn decode_numbers(&self, bytes: &[u8], numbers: &mut Vec<Option<i64>>) -> bool {
         numbers.clear();
@@ -177,7 +178,8 @@ impl RowCodec {
         fields.read(rest, (fields.widths.len(), 0), numbers).is_some_and(|(_, rest)| rest.is_empty())
     }
 
-    /// Appends the bytes of a row of such fields. `false`: only [`encode`](Self::encode) can write or refuse it, and `out` is as before.
+    /// Appends the bytes of a row of such fields. `false`: only [`encode`](Self::encode) can write or refuse it, and
+    /// `out` is as before.
     #[inline]
     pub fn encode_numbers(&self, numbers: &[Option<i64>], out: &mut Vec<u8>) -> bool {
         let fields = self.number_fields();
@@ -190,8 +192,8 @@ impl RowCodec {
         is_row
     }
 
-    /// As [`decode_numbers`](Self::decode_numbers), for a row whose last field is a list of such rows, or NULL: their numbers follow
-    /// those of the other fields. Gives how many rows there are in the list.
+    /// As [`decode_numbers`](Self::decode_numbers), for a row whose last field is a list of such rows, or NULL: their
+    /// numbers follow those of the other fields. Gives how many rows there are in the list.
     #[inline]
     pub fn decode_number_rows(&self, bytes: &[u8], numbers: &mut Vec<Option<i64>>) -> Option<usize> {
         numbers.clear();

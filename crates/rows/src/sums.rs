@@ -7,10 +7,11 @@
 //! | compensated | `s` (`float64?`, NULL: no value yet) and `s lost`, what rounding has lost; the sum is both together |
 //! | [exact](ExactSum) | `s is set`, `s parts`, `s huge parts`, `s of NaN`, `s of Infinity`, `s of -Infinity` |
 //!
-//! The second is one that rows can be taken back from. Rounding cannot be undone: after `1e300 + 1.0 - 1e300` an ordinary sum is 0. So the sum is kept exactly, as numbers whose bits
-//! do not overlap (Shewchuk, "Adaptive Precision Floating-Point Arithmetic", 1997): mostly one or two of them. What is no number
-//! is counted apart, and taking it back leaves a finite sum. Numbers near the end of the range are summed on a smaller scale, so
-//! that no partial sum leaves it.
+//! The second is one that rows can be taken back from. Rounding cannot be undone: after `1e300 + 1.0 - 1e300` an
+//! ordinary sum is 0. So the sum is kept exactly, as numbers whose bits do not overlap (Shewchuk, "Adaptive Precision
+//! Floating-Point Arithmetic", 1997): mostly one or two of them. What is no number is counted apart, and taking it back
+//! leaves a finite sum. Numbers near the end of the range are summed on a smaller scale, so that no partial sum leaves
+//! it.
 
 use headpond_state::schema::Datum;
 

@@ -1,9 +1,9 @@
-//! A stream of ever-new keys: what a backend takes while keys come, are written a few times within a short span, and are never
-//! heard of again.
+//! A stream of ever-new keys: what a backend takes while keys come, are written a few times within a short span, and
+//! are never heard of again.
 //!
-//! [`Aging`] drives a backend through several times to live under a clock of its own, without waiting, and tells what is live and
-//! what the backend takes. Entries go because they expire, or because their owner deletes them; either way the space they took must
-//! come back. Scenarios run it small, examples of the backends print it as a curve.
+//! [`Aging`] drives a backend through several times to live under a clock of its own, without waiting, and tells what
+//! is live and what the backend takes. Entries go because they expire, or because their owner deletes them; either way
+//! the space they took must come back. Scenarios run it small, examples of the backends print it as a curve.
 
 use crate::Subject;
 use crate::subject::{point_state, register, scan_state};
@@ -59,8 +59,8 @@ pub struct Moment {
 }
 
 impl Aging {
-    /// Drives a new instance of the subject and calls `look` after every step, of which there are 200 in a time to live. Leaves the
-    /// instance as it is at the end.
+    /// Drives a new instance of the subject and calls `look` after every step, of which there are 200 in a time to
+    /// live. Leaves the instance as it is at the end.
     ///
     /// # Panics
     /// If the backend fails.

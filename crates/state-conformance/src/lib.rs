@@ -1,7 +1,7 @@
 //! The contract of a state backend, as a library of tests.
 //!
-//! [`headpond_state::backend`] says what a backend promises; this crate checks it. A backend is one that passes. Its crate has one
-//! test file:
+//! [`headpond_state::backend`] says what a backend promises; this crate checks it. A backend is one that passes. Its
+//! crate has one test file:
 //!
 //! ```
 //! # use headpond_state::*;
@@ -28,9 +28,9 @@
 //! headpond_state_conformance::conformance_tests!(MyBackend::new);
 //! ```
 //!
-//! [`conformance_tests!`] takes a [`BackendFixture`], or a function that makes a backend, and expands to a module of `#[test]`
-//! functions per part of the contract. Each opens backends of its own in a temporary directory and keeps checkpoints in a
-//! [`MemoryStore`], which is also useful to tests of everything above backends.
+//! [`conformance_tests!`] takes a [`BackendFixture`], or a function that makes a backend, and expands to a module of
+//! `#[test]` functions per part of the contract. Each opens backends of its own in a temporary directory and keeps
+//! checkpoints in a [`MemoryStore`], which is also useful to tests of everything above backends.
 //!
 //! The scenarios are ordinary functions ([`scenarios`]), for those who want to run one of them by itself.
 
@@ -56,7 +56,8 @@ impl<B: StateBackend + 'static, F: Fn() -> B> BackendFixture for F {
     }
 }
 
-/// Expands to all scenarios as `#[test]` functions, run against the given [`BackendFixture`] or function that makes a backend.
+/// Expands to all scenarios as `#[test]` functions, run against the given [`BackendFixture`] or function that makes a
+/// backend.
 #[macro_export]
 macro_rules! conformance_tests {
     ($fixture:expr) => {

@@ -5,8 +5,8 @@ use headpond_state::canonical::{CanonicalReader, CanonicalWriter};
 
 const CANONICAL_V1: &[u8] = include_bytes!("../fixtures/canonical-v1.state");
 
-/// What `canonical-v1.state` holds: three states (the second is empty), a key that is nothing but its key group, keys that share a
-/// prefix, an empty value, and a value that has a block of its own.
+/// What `canonical-v1.state` holds: three states (the second is empty), a key that is nothing but its key group, keys
+/// that share a prefix, an empty value, and a value that has a block of its own.
 fn canonical_v1() -> Vec<(u16, Vec<u8>, Vec<u8>)> {
     vec![
         (0, b"\x00".to_vec(), b"no key".to_vec()),

@@ -1,5 +1,5 @@
-//! What ever-new keys take over five times to live: 2 M distinct keys by default, each written three times in a short span, which
-//! expire or are deleted. The figures of a line are the most of half a time to live. Run with
+//! What ever-new keys take over five times to live: 2 M distinct keys by default, each written three times in a short
+//! span, which expire or are deleted. The figures of a line are the most of half a time to live. Run with
 //!
 //! ```text
 //! cargo run --release -p headpond-state-memory --example memory_ttl_space [-- KEYS VALUE_BYTES CHECKPOINTS_PER_TTL]

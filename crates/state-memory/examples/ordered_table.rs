@@ -1,7 +1,8 @@
 //! What a state that is scanned costs in memory: inserts and scans of short prefixes, in batches, sorted or not.
 //!
-//! 1 M entries by default, keys of 30 bytes and values of 40 over 128 key groups; batches of 16 k. Every key has a partner under
-//! the same prefix with a chance of a half. Prints nanoseconds of CPU per operation (Linux only). Run with
+//! 1 M entries by default, keys of 30 bytes and values of 40 over 128 key groups; batches of 16 k. Every key has a
+//! partner under the same prefix with a chance of a half. Prints nanoseconds of CPU per operation (Linux only). Run
+//! with
 //!
 //! ```text
 //! cargo run --release -p headpond-state-memory --example ordered_table [-- ENTRIES BATCH]

@@ -21,8 +21,8 @@ impl Budget {
     }
 }
 
-/// What one instance holds, frozen copies of its snapshots included. Charged when a piece is allocated and credited when it is
-/// dropped, on whichever thread.
+/// What one instance holds, frozen copies of its snapshots included. Charged when a piece is allocated and credited
+/// when it is dropped, on whichever thread.
 #[derive(Debug)]
 pub(crate) struct Account {
     budget: Arc<Budget>,

@@ -246,7 +246,8 @@ impl MemoryKeyedState {
 
     /// Checks before anything is applied that the budget has room for the batch.
     fn check_growth(&self, batch: &WriteBatch) -> Result<()> {
-        // The most it can take: every entry new, a page and a larger index for every shard, a copy of all that is frozen.
+        // The most it can take: every entry new, a page and a larger index for every shard, a copy of all that is
+        // frozen.
         let held = self.account.used();
         let entries = 3 * batch.byte_len() as u64 + batch.len() as u64 * ENTRY_OVERHEAD_MAX;
         let pages = (batch.len().min(self.key_groups.len() * self.states.len()) * PAGE_LEN_MAX) as u64;

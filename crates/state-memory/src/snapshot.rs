@@ -1,7 +1,7 @@
 //! Uploading what was frozen.
 //!
-//! A snapshot is one canonical file, or several of neighbouring key groups once there are enough bytes. A file whose key groups have
-//! not changed since it was last uploaded is reused if the checkpoint's base has it.
+//! A snapshot is one canonical file, or several of neighbouring key groups once there are enough bytes. A file whose
+//! key groups have not changed since it was last uploaded is reused if the checkpoint's base has it.
 
 use crate::table::FrozenShard;
 use headpond_state::canonical::{canonical_handle, put_canonical};

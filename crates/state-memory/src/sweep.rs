@@ -1,15 +1,16 @@
 //! Giving back what has expired, a little at a time.
 //!
-//! Reads never need it: they look at each value's timestamp. But keys that nobody asks for again would stay for ever. So every write
-//! looks at a few pieces of each table whose entries expire, more of them the further the operator's clock has moved on: a table
-//! is gone through once in a [`PASSES`]th of its time to live. A piece, a page or a leaf, is passed over while nothing in
-//! it can have expired, so that a pass mostly touches what it removes.
+//! Reads never need it: they look at each value's timestamp. But keys that nobody asks for again would stay for ever.
+//! So every write looks at a few pieces of each table whose entries expire, more of them the further the operator's
+//! clock has moved on: a table is gone through once in a [`PASSES`]th of its time to live. A piece, a page or a leaf,
+//! is passed over while nothing in it can have expired, so that a pass mostly touches what it removes.
 
 use crate::table::Table;
 use headpond_state::OperatorClock;
 use headpond_state::ttl::{self, TtlConfig};
 
-/// How often a table is gone through during a time to live: about one part in so many of it may be expired and still there.
+/// How often a table is gone through during a time to live: about one part in so many of it may be expired and still
+/// there.
 const PASSES: i64 = 16;
 
 /// Entries or pieces that are looked at for each write, at most ...
@@ -118,7 +119,8 @@ impl Sweeper {
         steps
     }
 
-    /// Bytes that have expired and are still there, by what the last pass found: on average half of that has come since.
+    /// Bytes that have expired and are still there, by what the last pass found: on average half of that has come
+    /// since.
     pub(crate) fn expired_bytes(&self) -> u64 {
         self.last_pass_bytes.max(self.pass_bytes) / 2
     }

@@ -91,8 +91,9 @@ impl Table {
         Ok(Lookup { shard, hash, probe: Probe::default(), place: Place::default() })
     }
 
-    /// The first of three steps that bring into the cache what a lookup needs. Each is done for many lookups before the next, so
-    /// that their misses overlap. This one finds where the entry probably is; of an ordered state near where the lookup `before` ended.
+    /// The first of three steps that bring into the cache what a lookup needs. Each is done for many lookups before the
+    /// next, so that their misses overlap. This one finds where the entry probably is; of an ordered state near where
+    /// the lookup `before` ended.
     #[inline]
     pub(crate) fn probe(&self, lookup: &mut Lookup, before: Lookup, key: &[u8]) {
         match &self.shards {
@@ -101,7 +102,8 @@ impl Table {
         }
     }
 
-    /// The second step: touches the entry of a point state, or what finds it in the leaf, unless the lookup `before` has.
+    /// The second step: touches the entry of a point state, or what finds it in the leaf, unless the lookup `before`
+    /// has.
     #[inline]
     pub(crate) fn touch(&self, lookup: &Lookup, before: Option<&Lookup>) -> u8 {
         match &self.shards {
@@ -247,7 +249,8 @@ impl Table {
         mostly_dead.drain(..).for_each(|shard| shards[shard].tidy(account));
     }
 
-    /// Gives space back that entries have left behind before time was last said to have passed, and that new ones have not taken since.
+    /// Gives space back that entries have left behind before time was last said to have passed, and that new ones have
+    /// not taken since.
     pub(crate) fn tidy(&mut self, account: &Arc<Account>) {
         let Table { shards: Shards::Point(shards), untidy: [now, before], .. } = self else { return };
         before.drain(..).for_each(|shard| shards[shard].tidy(account));

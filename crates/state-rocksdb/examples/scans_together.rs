@@ -1,5 +1,6 @@
-//! What short scans cost one by one, and told together: 1 M entries of 30-byte keys and 40-byte values, in batches of 16 k prefixes
-//! in ascending order, of which half have an entry. Prints microseconds of CPU per scan (Linux only). Run with
+//! What short scans cost one by one, and told together: 1 M entries of 30-byte keys and 40-byte values, in batches of
+//! 16 k prefixes in ascending order, of which half have an entry. Prints microseconds of CPU per scan (Linux only). Run
+//! with
 //!
 //! ```text
 //! cargo run --release -p headpond-state-rocksdb --example scans_together [-- ENTRIES BATCH]

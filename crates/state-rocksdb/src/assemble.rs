@@ -1,9 +1,10 @@
 //! A database made of files of several others, or of a part of another's.
 //!
 //! Of each handle the files are fetched that hold wanted key groups. Those that hold nothing else become the new
-//! database's as they are, at the levels they had: handles share no key group, so their files overlap no more than they did. Files that straddle
-//! the border are cut first ([`clip`](crate::clip)), to the key groups that are wanted and the handle's own: others may lie in them that an
-//! earlier restore has only hidden. So what a restore costs is the fetching, and the borders.
+//! database's as they are, at the levels they had: handles share no key group, so their files overlap no more than they
+//! did. Files that straddle the border are cut first ([`clip`](crate::clip)), to the key groups that are wanted and the
+//! handle's own: others may lie in them that an earlier restore has only hidden. So what a restore costs is the
+//! fetching, and the borders.
 //!
 //! States of which files are [entangled](crate::placement) are read entry by entry from all files of the handle.
 
@@ -27,8 +28,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Makes the database of `states` from what `handles` hold of the wanted key groups. States of which they hold nothing have no
-/// column family yet.
+/// Makes the database of `states` from what `handles` hold of the wanted key groups. States of which they hold nothing
+/// have no column family yet.
 pub(crate) fn assemble(
     shared: Arc<Shared>,
     dir: LocalDir,
@@ -189,7 +190,8 @@ impl Part<'_> {
     }
 }
 
-/// Notes which of the database's files are on the checkpoint store: those that were taken over as they are, under new names.
+/// Notes which of the database's files are on the checkpoint store: those that were taken over as they are, under new
+/// names.
 fn note_uploaded(database: &Database, known: &HashMap<FileId, StateFile>) -> Result<()> {
     for live in database.live_files()? {
         let name = live.name.trim_start_matches('/');

@@ -1,9 +1,10 @@
 //! Cutting table files to key groups.
 //!
-//! A file that straddles the border of the wanted key groups is rewritten into one that does not, and so are the runs of a level 0
-//! of which one does, all of them into one. They may lie at any level, so what is in them is not the whole truth about their keys:
-//! deletions hide what lies beneath, operands wait for a value to be merged into, and sequence numbers say which of two runs is
-//! newer. All of that must come through. RocksDB's own compaction does it, in a column family of its own:
+//! A file that straddles the border of the wanted key groups is rewritten into one that does not, and so are the runs
+//! of a level 0 of which one does, all of them into one. They may lie at any level, so what is in them is not the whole
+//! truth about their keys: deletions hide what lies beneath, operands wait for a value to be merged into, and sequence
+//! numbers say which of two runs is newer. All of that must come through. RocksDB's own compaction does it, in a column
+//! family of its own:
 //!
 //! ```text
 //! level 0   |--deleted--|                 |--deleted--|    the *knife*: all that is not wanted
@@ -12,9 +13,9 @@
 //! level 2               |------ floor ------|              two keys that span what is wanted
 //! ```
 //!
-//! Level 0 is merged into level 1. What the knife covers is gone: keys, operands, deletions. Nothing lies beneath it, so
-//! neither does the knife itself stay, nor any part of a deleted range of the files that it covers. Beneath the rest RocksDB
-//! finds the floor, and keeps what might hide a part of it, with its sequence number.
+//! Level 0 is merged into level 1. What the knife covers is gone: keys, operands, deletions. Nothing lies beneath it,
+//! so neither does the knife itself stay, nor any part of a deleted range of the files that it covers. Beneath the rest
+//! RocksDB finds the floor, and keeps what might hide a part of it, with its sequence number.
 
 use crate::column_family::{column_family_options, database_options, prefix};
 use crate::database::Rocks;
@@ -122,8 +123,8 @@ impl<'a> Clipping<'a> {
         let prefix = |group| prefix(group, self.max_parallelism);
         let start = prefix(self.wanted.start);
         let last = [prefix(self.wanted.end.saturating_sub(1)).as_slice(), &BEYOND_ALL_KEYS].concat();
-        // Not at the next group's number, which may be a whole key: of a key that a file begins with, RocksDB takes what is older
-        // than the file itself to be covered, and of this file it learns only later how new it is.
+        // Not at the next group's number, which may be a whole key: of a key that a file begins with, RocksDB takes
+        // what is older than the file itself to be covered, and of this file it learns only later how new it is.
         let above = [last.as_slice(), &[0]].concat();
         let mut writer = SstFileWriter::create(&options);
         writer.open(self.path.join(KNIFE))?;

@@ -2,10 +2,10 @@
 //!
 //! An incremental checkpoint uploads every file it has not uploaded before, so a merge costs its output once more.
 //! RocksDB's own leveled compaction merges level 0 with all it overlaps as soon as four files are there; where changed
-//! keys are spread over the key space that rewrites the whole state, every few checkpoints. The planner (`plan`) instead
-//! lets files gather and chooses between three merges by what they rewrite; a fourth kind gives back what has expired or was
-//! deleted, once there is more of it than the settings allow. This part reads the database's layout, runs
-//! the chosen merges on a thread of the pool, one at a time per database, and counts.
+//! keys are spread over the key space that rewrites the whole state, every few checkpoints. The planner (`plan`)
+//! instead lets files gather and chooses between three merges by what they rewrite; a fourth kind gives back what has
+//! expired or was deleted, once there is more of it than the settings allow. This part reads the database's layout,
+//! runs the chosen merges on a thread of the pool, one at a time per database, and counts.
 
 mod plan;
 
@@ -49,8 +49,8 @@ impl CompactionTotals {
 }
 
 impl Database {
-    /// Merges what the planner wants merged, and says whether that was anything. Leaves a cut whose files are not listed alone: the
-    /// merge follows after it.
+    /// Merges what the planner wants merged, and says whether that was anything. Leaves a cut whose files are not
+    /// listed alone: the merge follows after it.
     pub(crate) fn compact_where_due(&self) -> Result<bool> {
         let _one_at_a_time = lock(&self.compacting);
         let mut expired_bytes = 0;
@@ -85,9 +85,9 @@ impl Database {
         Ok(merged)
     }
 
-    /// Merges what was flushed for a cut into the base, where that is little work and no other merge is under way: so it is
-    /// uploaded once, by the checkpoint, and not a second time after a merge. Leaves out what has expired at `moment`, that of the
-    /// cut.
+    /// Merges what was flushed for a cut into the base, where that is little work and no other merge is under way: so
+    /// it is uploaded once, by the checkpoint, and not a second time after a merge. Leaves out what has expired at
+    /// `moment`, that of the cut.
     pub(crate) fn compact_flushed(&self, moment: Moment) -> Result<()> {
         let Ok(_one_at_a_time) = self.compacting.try_lock() else { return Ok(()) };
         for name in self.column_families() {

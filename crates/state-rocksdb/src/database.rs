@@ -202,8 +202,8 @@ impl Database {
         })
     }
 
-    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait, and not too much of its
-    /// files is dead.
+    /// Waits until level 0 of a column family has fewer files than the limit beyond which writes wait, and not too much
+    /// of its files is dead.
     pub(crate) fn wait_for_compaction(&self, column_family: &str) -> Result<()> {
         let limit = self.shared.options.compaction.stop_limit as u64;
         self.wait_until(|| {

@@ -1,11 +1,13 @@
 //! What expires, and the filter that leaves it out of merged files.
 //!
-//! Each column family of a state with a TTL has a filter. It is *inert* until the job has registered the state, since only the
-//! job knows how long entries live now; and but for the merges that the planner starts, each with the time up to which it
-//! may take what has expired. That time is the operator's clock, except where a checkpoint's files are not listed yet: what is
-//! merged into them has expired at their cut, or an operator restored there would miss what it saw the first time.
+//! Each column family of a state with a TTL has a filter. It is *inert* until the job has registered the state, since
+//! only the job knows how long entries live now; and but for the merges that the planner starts, each with the time up
+//! to which it may take what has expired. That time is the operator's clock, except where a checkpoint's files are not
+//! listed yet: what is merged into them has expired at their cut, or an operator restored there would miss what it saw
+//! the first time.
 //!
-//! The filter runs inside RocksDB, where a panic would abort the process. It reads eight bytes and has nothing that can fail.
+//! The filter runs inside RocksDB, where a panic would abort the process. It reads eight bytes and has nothing that can
+//! fail.
 
 use crate::age::{Ages, AgesBuilder};
 use headpond_state::OperatorClock;
@@ -87,7 +89,8 @@ impl Expiry {
         Some((ttl_ms, now_ms))
     }
 
-    /// What the ages of entries are taken to be that a restore brought, and of which nothing is known: any within a time to live.
+    /// What the ages of entries are taken to be that a restore brought, and of which nothing is known: any within a
+    /// time to live.
     pub(crate) fn restored_ages(&self) -> Option<Ages> {
         let since_ms = self.since_ms.load(Ordering::Acquire);
         let span_ms = self.restored_ttl_ms.max(self.ttl_ms.load(Ordering::Acquire));

@@ -40,8 +40,8 @@ impl TableFile {
     }
 }
 
-/// Creates a column family that consists of these files, which are moved into the database. Those of a level above 0 must not
-/// overlap; those of level 0 are as new as their sequence numbers say.
+/// Creates a column family that consists of these files, which are moved into the database. Those of a level above 0
+/// must not overlap; those of level 0 are as new as their sequence numbers say.
 pub(crate) fn import(
     rocks: &Rocks,
     name: &str,

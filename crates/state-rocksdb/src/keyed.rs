@@ -162,8 +162,8 @@ impl RocksDbKeyedState {
         Ok(())
     }
 
-    /// Once time has moved on by a part of a state's time to live: seals its memtable if much of it has expired, and has its files
-    /// looked at.
+    /// Once time has moved on by a part of a state's time to live: seals its memtable if much of it has expired, and
+    /// has its files looked at.
     fn look_at_expiry(&mut self) -> Result<()> {
         let moment = Moment::now(&self.database.clock);
         for (looked_ms, index) in self.looked_ms.iter_mut().zip(0..) {

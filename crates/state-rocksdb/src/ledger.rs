@@ -1,8 +1,10 @@
-//! What is known of a database's files beyond what RocksDB says: how old their entries are, and how much deletions hide.
+//! What is known of a database's files beyond what RocksDB says: how old their entries are, and how much deletions
+//! hide.
 //!
-//! The owner notes what it writes. When it seals a memtable, the notes are closed with the sequence number they reach to; the file
-//! that the memtable becomes is recognized by its own. Merges say what they have kept. All of it is in memory: of files that a
-//! restore brings nothing is known, and their entries are taken to be of any age within a time to live.
+//! The owner notes what it writes. When it seals a memtable, the notes are closed with the sequence number they reach
+//! to; the file that the memtable becomes is recognized by its own. Merges say what they have kept. All of it is in
+//! memory: of files that a restore brings nothing is known, and their entries are taken to be of any age within a time
+//! to live.
 
 use crate::age::Ages;
 use rust_rocksdb::LiveFile;
@@ -127,8 +129,8 @@ impl FamilyLedger {
         &self.open
     }
 
-    /// Takes note of the files there are: the ages of new ones follow from what was sealed; `unknown` has those of files nothing is
-    /// known of.
+    /// Takes note of the files there are: the ages of new ones follow from what was sealed; `unknown` has those of
+    /// files nothing is known of.
     pub(crate) fn observe(&mut self, files: &[LiveFile], unknown: Option<Ages>) {
         let mut ages = HashMap::with_capacity(files.len());
         for file in files {

@@ -7,8 +7,8 @@
 //! Three decisions shape the rest:
 //!
 //! - **We say when memory is sealed.** RocksDB never switches a memtable by itself; the owner of the state does, when
-//!   one is full or at the cut of a checkpoint. So nothing can slip into the files of a cut while its memtables are being
-//!   flushed in the background, and a snapshot need not wait for them: see `cut`.
+//!   one is full or at the cut of a checkpoint. So nothing can slip into the files of a cut while its memtables are
+//!   being flushed in the background, and a snapshot need not wait for them: see `cut`.
 //! - **We say what is compacted.** Compaction decides how much an incremental checkpoint uploads. Automatic compactions
 //!   are off; a planner chooses merges by what they would upload again: see `compaction`.
 //! - **A batch's misses overlap.** A batch is read from memory first; what is not there is fetched by several threads:

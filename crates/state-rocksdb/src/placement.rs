@@ -1,7 +1,7 @@
 //! Where table files belong: to which state, at which level, and of which key groups their keys are.
 //!
-//! RocksDB's MANIFEST says so too, but it can only be opened with every file it names. A handle therefore says it again, in
-//! its details, so that a restore fetches the files it wants and puts them into a database of another shape:
+//! RocksDB's MANIFEST says so too, but it can only be opened with every file it names. A handle therefore says it
+//! again, in its details, so that a restore fetches the files it wants and puts them into a database of another shape:
 //!
 //! ```text
 //! "placement": {
@@ -14,10 +14,10 @@
 //!
 //! # Entangled files
 //!
-//! A file taken by itself is taken to reach as far as what is written in it. That is true of keys. A deleted range, though,
-//! is written whole into each of the files of a level that it crosses, and only the MANIFEST knows which part of it is meant in
-//! which of them. Files of a state whose levels between level 0 and the base have several files and deleted ranges
-//! are *entangled*: they are read entry by entry. Level 0 has whole runs, and the base no deletions.
+//! A file taken by itself is taken to reach as far as what is written in it. That is true of keys. A deleted range,
+//! though, is written whole into each of the files of a level that it crosses, and only the MANIFEST knows which part
+//! of it is meant in which of them. Files of a state whose levels between level 0 and the base have several files and
+//! deleted ranges are *entangled*: they are read entry by entry. Level 0 has whole runs, and the base no deletions.
 
 use crate::column_family::{BASE_LEVEL, column_family_name};
 use crate::database::Rocks;

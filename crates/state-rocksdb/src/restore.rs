@@ -1,8 +1,8 @@
 //! From handles back to a database.
 //!
-//! The usual restore, of an instance's own key groups, puts the handle's files back and opens them. When key groups move
-//! between instances, a database is assembled from files of several handles, or of a part of one ([`assemble`]). Canonical
-//! handles are read entry by entry and loaded in sorted files.
+//! The usual restore, of an instance's own key groups, puts the handle's files back and opens them. When key groups
+//! move between instances, a database is assembled from files of several handles, or of a part of one ([`assemble`]).
+//! Canonical handles are read entry by entry and loaded in sorted files.
 
 use crate::assemble::{assemble, families};
 use crate::bulk_load::{BulkLoad, Family};

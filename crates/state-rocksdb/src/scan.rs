@@ -5,8 +5,8 @@ use headpond_state::backend::ScanStart;
 use headpond_state::{Entry, Result, ScanManyVisitor, ScanRange, ScanVisitor};
 use rust_rocksdb::{DBAccess, DBRawIteratorWithThreadMode, ErrorKind, ReadOptions};
 
-/// Entries, deleted ones among them, that a shared cursor passes at most on its way to the next one. It knows nothing of where
-/// a range ends: without a limit it would pass all that was deleted behind it.
+/// Entries, deleted ones among them, that a shared cursor passes at most on its way to the next one. It knows nothing
+/// of where a range ends: without a limit it would pass all that was deleted behind it.
 const SKIPPED_MAX: u64 = 64;
 
 /// Visits the entries of a column family within `range`, in ascending order of their keys.
@@ -64,7 +64,8 @@ pub(crate) fn scan_many(
         let mut last = None;
         match cursor.scan(range, &mut last, &mut |entry| visit(index, entry)) {
             Ok(visited) => visited?,
-            // Many deletions lie in the way: a cursor that knows the range's end does not pass more of them than it must.
+            // Many deletions lie in the way: a cursor that knows the range's end does not pass more of them than it
+            // must.
             Err(cause) if cause.kind() == ErrorKind::Incomplete => {
                 let mut rest = *range;
                 if let Some((key, visited)) = &last {

@@ -1,7 +1,7 @@
 //! Files of released versions restore, for ever, whole and in parts.
 //!
-//! A format that changes gets a new version and files of its own beside the old ones. `HEADPOND_WRITE_FORMAT=<directory>`
-//! writes those of this release into a directory that must not exist.
+//! A format that changes gets a new version and files of its own beside the old ones.
+//! `HEADPOND_WRITE_FORMAT=<directory>` writes those of this release into a directory that must not exist.
 
 mod instance;
 

@@ -6,17 +6,17 @@
 //!
 //! # Contract
 //!
-//! - An *entry key* is the whole encoded key (`key group | key | namespace | user key`, see [`crate::encoding`]); entries of a
-//!   state are ordered by its bytes. A backend never looks inside beyond the key-group prefix.
+//! - An *entry key* is the whole encoded key (`key group | key | namespace | user key`, see [`crate::encoding`]);
+//!   entries of a state are ordered by its bytes. A backend never looks inside beyond the key-group prefix.
 //! - Reads see every earlier write of the same instance.
 //! - [`write`](KeyedStateBackend::write) is atomic across states. After a failed write the instance is poisoned: every
 //!   later call fails with [`Closed`](crate::ErrorKind::Closed).
 //! - A visitor's error ends the call with that error; the instance stays as good as it was.
-//! - Which declarations are taken is decided by [`StateRegistry`](crate::StateRegistry), and whether the instance is poisoned by
-//!   [`PoisonGuard`](crate::PoisonGuard): backends hold one of each.
+//! - Which declarations are taken is decided by [`StateRegistry`](crate::StateRegistry), and whether the instance is
+//!   poisoned by [`PoisonGuard`](crate::PoisonGuard): backends hold one of each.
 //! - No method has a default body: a backend that wraps another one does not compile until it forwards all of them.
-//! - [`snapshot`](KeyedStateBackend::snapshot) fixes what the snapshot holds; later writes are not in it. It does not wait for
-//!   I/O. Snapshots may overlap, be uploaded in any order from other threads, and be dropped.
+//! - [`snapshot`](KeyedStateBackend::snapshot) fixes what the snapshot holds; later writes are not in it. It does not
+//!   wait for I/O. Snapshots may overlap, be uploaded in any order from other threads, and be dropped.
 //! - States that were restored but never registered by the job are carried into every snapshot until
 //!   [`drop_restored`](KeyedStateBackend::drop_restored).
 //!
@@ -54,14 +54,15 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         restore: &[RestoredState<'_>],
     ) -> Result<Box<dyn KeyedStateBackend>>;
 
-    /// Whether this backend can restore the handle into a job with this many key groups, as far as the handle alone tells.
+    /// Whether this backend can restore the handle into a job with this many key groups, as far as the handle alone
+    /// tells.
     ///
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible), with the way out.
     fn check_handle(&self, handle: &KeyedStateHandle, max_parallelism: MaxParallelism) -> Result<()>;
 
-    /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a directory of
-    /// this reader's own on local disk, made on demand and removed with it.
+    /// Opens a handle for reading only: its own ones, and [canonical](crate::canonical) ones. `local_dir` is a
+    /// directory of this reader's own on local disk, made on demand and removed with it.
     ///
     /// # Errors
     /// As [`open_keyed`](Self::open_keyed).
@@ -82,22 +83,26 @@ pub struct RestoredState<'a> {
     pub source: &'a dyn CheckpointSource,
 }
 
-/// What a backend can do and likes best: one member for each decision that someone takes by it. The default is a backend of which
-/// nothing is known.
+/// What a backend can do and likes best: one member for each decision that someone takes by it. The default is a
+/// backend of which nothing is known.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    /// Whether a snapshot uploads only what changed since the last one: whether a job may ask for incremental checkpoints.
+    /// Whether a snapshot uploads only what changed since the last one: whether a job may ask for incremental
+    /// checkpoints.
     pub incremental_checkpoints: bool,
     /// Whether the state is in files and memory only caches it: whether what it takes is measured on disk.
     pub state_on_disk: bool,
-    /// Whether a batch of keys in ascending order is cheaper than in any other: whether operators sort the keys of a batch.
+    /// Whether a batch of keys in ascending order is cheaper than in any other: whether operators sort the keys of a
+    /// batch.
     pub sorted_keys_are_cheaper: bool,
-    /// Whether entries of one key group lie together in memory: whether the rows of a tick are applied key group by key group.
+    /// Whether entries of one key group lie together in memory: whether the rows of a tick are applied key group by key
+    /// group.
     pub key_groups_are_local: bool,
-    /// Whether an entry by itself costs a multiple of one in a batch: whether what a function reads and writes one by one is held
-    /// until the end of a batch of records.
+    /// Whether an entry by itself costs a multiple of one in a batch: whether what a function reads and writes one by
+    /// one is held until the end of a batch of records.
     pub single_entries_are_dear: bool,
-    /// Whether deleting a range costs no more than deleting the entries in it: whether a few entries are deleted as one range.
+    /// Whether deleting a range costs no more than deleting the entries in it: whether a few entries are deleted as one
+    /// range.
     pub range_deletes_are_cheap: bool,
 }
 
@@ -139,12 +144,12 @@ pub trait KeyedStateBackend: Debug + Send {
     /// The job's number of key groups.
     fn max_parallelism(&self) -> MaxParallelism;
 
-    /// Registers a state, new or restored, and returns its id. Registering a name again with an equal descriptor returns
-    /// the same id.
+    /// Registers a state, new or restored, and returns its id. Registering a name again with an equal descriptor
+    /// returns the same id.
     ///
     /// # Errors
-    /// [`Incompatible`](crate::ErrorKind::Incompatible) when a state of that name was restored with another kind, key, codec, merge
-    /// operator or value schema; [`Invalid`](crate::ErrorKind::Invalid) for a TTL with a merge operator.
+    /// [`Incompatible`](crate::ErrorKind::Incompatible) when a state of that name was restored with another kind, key,
+    /// codec, merge operator or value schema; [`Invalid`](crate::ErrorKind::Invalid) for a TTL with a merge operator.
     fn register(&mut self, descriptor: &StateDescriptor) -> Result<StateId>;
 
     /// The states restored and not yet registered.
@@ -173,18 +178,19 @@ pub trait KeyedStateBackend: Debug + Send {
     /// Scans many ranges, best in ascending order of where they begin. `visit` gets each entry with its range's index;
     /// where it breaks, that range ends and the next one follows.
     ///
-    /// A batch's scans are worth telling together, since a store can walk through them with one cursor. A backend to which that
-    /// means nothing calls [`scan_one_by_one`].
+    /// A batch's scans are worth telling together, since a store can walk through them with one cursor. A backend to
+    /// which that means nothing calls [`scan_one_by_one`].
     fn scan_many(&mut self, state: StateId, ranges: &[ScanRange<'_>], visit: &mut ScanManyVisitor<'_>) -> Result<()>;
 
     /// Applies the batch atomically and clears it, keeping its allocations.
     ///
     /// # Errors
-    /// [`ResourceExhausted`](crate::ErrorKind::ResourceExhausted) beyond a limit; the instance is poisoned by any failure.
+    /// [`ResourceExhausted`](crate::ErrorKind::ResourceExhausted) beyond a limit; the instance is poisoned by any
+    /// failure.
     fn write(&mut self, batch: &mut WriteBatch) -> Result<()>;
 
-    /// Says that the operator's clock may have moved on: a time to give back what has expired, and to plan, when nothing is
-    /// written. The runtime calls it once a tick; it must be cheap when there is little to do.
+    /// Says that the operator's clock may have moved on: a time to give back what has expired, and to plan, when
+    /// nothing is written. The runtime calls it once a tick; it must be cheap when there is little to do.
     ///
     /// Nothing depends on it for being right: a read never returns what has expired, unless its state says so.
     fn time_passed(&mut self) -> Result<()>;
@@ -293,8 +299,8 @@ pub struct Entry<'a> {
 /// Which entries a scan visits: those whose key begins with `prefix`, from `start` on, below `end`, at most `limit`.
 #[derive(Debug, Clone, Copy)]
 pub struct ScanRange<'a> {
-    /// What every visited key begins with. At least a key-group prefix, so that a scan stays within a group; or empty for
-    /// all groups.
+    /// What every visited key begins with. At least a key-group prefix, so that a scan stays within a group; or empty
+    /// for all groups.
     pub prefix: &'a [u8],
     /// Where to begin, if not at the prefix. A whole key.
     pub start: Option<ScanStart<'a>>,

@@ -3,8 +3,8 @@
 use crate::ttl::TimeDomain;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// The time an operator's state lives by, in milliseconds since the epoch, in either domain. It never goes back. Cleaners on
-/// other threads read it while the operator moves it on.
+/// The time an operator's state lives by, in milliseconds since the epoch, in either domain. It never goes back.
+/// Cleaners on other threads read it while the operator moves it on.
 #[derive(Debug)]
 pub struct OperatorClock {
     processing_time_ms: AtomicI64,

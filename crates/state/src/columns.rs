@@ -1,15 +1,16 @@
 //! How people see a state: names for what its schemas only type.
 //!
-//! A descriptor's schemas say how bytes are read; that is all a job needs, and all that is compared when it is restored. Someone who
-//! looks into a checkpoint wants more: that the second component of the key is `tailnum`, and that the value's third field, divided by
-//! its second, is the average that the query calls `mean_delay`. These are *columns*. They change nothing of what is stored, and a state
-//! without them can be read as well: its columns then have numbers, and the fields' names.
+//! A descriptor's schemas say how bytes are read; that is all a job needs, and all that is compared when it is
+//! restored. Someone who looks into a checkpoint wants more: that the second component of the key is `tailnum`, and
+//! that the value's third field, divided by its second, is the average that the query calls `mean_delay`. These are
+//! *columns*. They change nothing of what is stored, and a state without them can be read as well: its columns then
+//! have numbers, and the fields' names.
 
 use crate::schema::{FieldType, RowSchema};
 use serde::{Deserialize, Serialize};
 
-/// The columns of a state, part by part of its entries. A part without columns is named by its schema. A column without a name is not
-/// shown: another one has the same value.
+/// The columns of a state, part by part of its entries. A part without columns is named by its schema. A column without
+/// a name is not shown: another one has the same value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct StateColumns {

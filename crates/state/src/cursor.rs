@@ -7,9 +7,9 @@ use std::ops::ControlFlow;
 
 /// Where in a range of a state its reader is.
 ///
-/// It holds no resource of the backend, so it may be kept for as long as one likes, between writes, ticks and checkpoints, and is
-/// closed by dropping it. Each batch shows the state as it is then: what is written behind the cursor is not seen, what is written in
-/// front of it is.
+/// It holds no resource of the backend, so it may be kept for as long as one likes, between writes, ticks and
+/// checkpoints, and is closed by dropping it. Each batch shows the state as it is then: what is written behind the
+/// cursor is not seen, what is written in front of it is.
 #[derive(Debug, Clone)]
 pub struct StateCursor {
     state: StateId,

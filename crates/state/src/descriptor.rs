@@ -31,8 +31,8 @@ pub struct StateDescriptor {
     /// What people see of it; not compared at restore.
     #[serde(default, skip_serializing_if = "StateColumns::is_empty")]
     pub columns: StateColumns,
-    /// What decides which entries there are, where types do not tell it: the expressions of the key, the order of rows. Compared at
-    /// restore where both have one.
+    /// What decides which entries there are, where types do not tell it: the expressions of the key, the order of rows.
+    /// Compared at restore where both have one.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub basis: String,
 }
@@ -119,8 +119,8 @@ impl StateDescriptor {
     /// Checks that this declaration is right in itself.
     ///
     /// # Errors
-    /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is empty or has a NUL character, a TTL with a merge operator, or a TTL
-    /// that is not positive.
+    /// [`Invalid`](crate::ErrorKind::Invalid) for a name that is empty or has a NUL character, a TTL with a merge
+    /// operator, or a TTL that is not positive.
     pub fn validate(&self) -> Result<()> {
         let reason = match (self.ttl, self.merge) {
             _ if self.name.is_empty() => "a state must have a name",
@@ -132,9 +132,9 @@ impl StateDescriptor {
         Err(Error::invalid(reason).with(Context::State, &self.name))
     }
 
-    /// Checks that entries written under `restored` can be read and written under this declaration. The access hint and the
-    /// duration of a TTL may differ; an older version of the codec may be restored, and an older schema of the value where the
-    /// codec bears the change.
+    /// Checks that entries written under `restored` can be read and written under this declaration. The access hint and
+    /// the duration of a TTL may differ; an older version of the codec may be restored, and an older schema of the
+    /// value where the codec bears the change.
     ///
     /// # Errors
     /// [`Incompatible`](crate::ErrorKind::Incompatible), naming all that differs.
@@ -158,8 +158,8 @@ impl StateDescriptor {
         differences.into_result(&self.name)
     }
 
-    /// As [`check_restored`](Self::check_restored), for entries whose values a [`Migration`](crate::Migration) converts: their codec and their schema
-    /// may differ.
+    /// As [`check_restored`](Self::check_restored), for entries whose values a [`Migration`](crate::Migration)
+    /// converts: their codec and their schema may differ.
     ///
     /// # Errors
     /// As there.
@@ -266,7 +266,8 @@ pub enum EntryOrder {
     /// The key: what belongs to a key lies together.
     #[default]
     KeyFirst,
-    /// A time, then the key (see [`EntryKeys::timed`](crate::encoding::EntryKeys::timed)): what belongs to a time lies together, and goes together.
+    /// A time, then the key (see [`EntryKeys::timed`](crate::encoding::EntryKeys::timed)): what belongs to a time lies
+    /// together, and goes together.
     TimeFirst,
 }
 
@@ -303,8 +304,8 @@ pub enum MergeOperator {
 }
 
 impl MergeOperator {
-    /// Folds `operand` into `value` (absent: the operator's identity). Operands of a wrong length are taken as they are:
-    /// a merge runs inside an engine's callback, where it can neither fail nor panic.
+    /// Folds `operand` into `value` (absent: the operator's identity). Operands of a wrong length are taken as they
+    /// are: a merge runs inside an engine's callback, where it can neither fail nor panic.
     pub fn fold(self, value: &mut Vec<u8>, operand: &[u8]) {
         match self {
             MergeOperator::Append => value.extend_from_slice(operand),

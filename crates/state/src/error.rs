@@ -185,8 +185,8 @@ impl Error {
         self
     }
 
-    /// The error with each of its texts rewritten: the message, the places, the way out and the causes, which become one.
-    /// For who must keep something out of messages.
+    /// The error with each of its texts rewritten: the message, the places, the way out and the causes, which become
+    /// one. For who must keep something out of messages.
     #[must_use]
     pub fn rewritten(self, with: impl Fn(&str) -> String) -> Self {
         let Inner { kind, message, context, hint, remedies, source } = *self.0;

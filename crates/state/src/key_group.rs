@@ -1,8 +1,8 @@
 //! Key groups: the unit in which keyed state is dealt to workers, moved and restored.
 //!
-//! A key belongs to the group `xxh3_64(key bytes) mod max parallelism` (XXH3 is a published, frozen hash; this use of it
-//! has the name [`KEY_GROUP_HASH`] in every manifest). Subtask `i` of `n` owns the contiguous range of groups `g` with
-//! `g * n / max parallelism == i`, the rule Flink uses.
+//! A key belongs to the group `xxh3_64(key bytes) mod max parallelism` (XXH3 is a published, frozen hash; this use of
+//! it has the name [`KEY_GROUP_HASH`] in every manifest). Subtask `i` of `n` owns the contiguous range of groups `g`
+//! with `g * n / max parallelism == i`, the rule Flink uses.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

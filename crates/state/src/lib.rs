@@ -9,9 +9,10 @@
 //! The contract is about bytes. Everything typed is written once, here, over those bytes, so a backend needs to know
 //! neither Protobuf nor SQL, and every backend understands every codec.
 //!
-//! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`],
-//! [`backend`], [`write_batch`], [`values`], [`cursor`], [`registry`], [`poison`], [`snapshot`], [`canonical`], [`state_reader`], [`migration`],
-//! [`clock`], [`ttl`], [`codec`], [`schema`], [`typed`], [`bytes`], [`names`], [`printable`], [`remedy`].
+//! In reading order: [`error`], [`id`], [`key_group`], [`encoding`], [`descriptor`], [`columns`], [`backend`],
+//! [`write_batch`], [`values`], [`cursor`], [`registry`], [`poison`], [`snapshot`], [`canonical`], [`state_reader`],
+//! [`migration`], [`clock`], [`ttl`], [`codec`], [`schema`], [`typed`], [`bytes`], [`names`], [`printable`],
+//! [`remedy`].
 
 pub mod backend;
 pub mod bytes;

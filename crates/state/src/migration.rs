@@ -1,9 +1,11 @@
-//! From entries as they were written to entries as the job declares them now: what a changed query means for what is stored.
+//! From entries as they were written to entries as the job declares them now: what a changed query means for what is
+//! stored.
 //!
-//! Who declares a state also knows which changes of it keep their meaning. Where [`StateDescriptor::check_restored`](crate::StateDescriptor::check_restored) finds a
-//! difference, the owner is asked for a [`Migration`]: what changes, in words, and a conversion of every entry. It is made from
-//! the two declarations alone, so that it can be told before anything is read. A runtime then fills an empty state with
-//! converted entries, once; the next checkpoint needs no migration.
+//! Who declares a state also knows which changes of it keep their meaning. Where
+//! [`StateDescriptor::check_restored`](crate::StateDescriptor::check_restored) finds a difference, the owner is asked
+//! for a [`Migration`]: what changes, in words, and a conversion of every entry. It is made from the two declarations
+//! alone, so that it can be told before anything is read. A runtime then fills an empty state with converted entries,
+//! once; the next checkpoint needs no migration.
 
 use crate::backend::Entry;
 use crate::error::Result;

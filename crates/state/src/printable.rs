@@ -1,7 +1,7 @@
 //! Text for people: what a terminal would take for a command is written out.
 //!
-//! Names of tables, columns and files, and whatever is quoted from a file, may hold any character. On a terminal some of them
-//! move the cursor, change what was written before, or turn the order of letters around.
+//! Names of tables, columns and files, and whatever is quoted from a file, may hold any character. On a terminal some
+//! of them move the cursor, change what was written before, or turn the order of letters around.
 
 use std::fmt;
 

@@ -47,13 +47,14 @@ impl StateRegistry {
         }
     }
 
-    /// Checks a declaration, and takes over the restored state that it goes on with, if there is one. Ids count from 0 in the
-    /// order of registration.
+    /// Checks a declaration, and takes over the restored state that it goes on with, if there is one. Ids count from 0
+    /// in the order of registration.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) for a declaration that is wrong in itself;
-    /// [`Incompatible`](crate::ErrorKind::Incompatible) when a state of that name was registered otherwise before, or restored with
-    /// entries that this declaration does not read; [`ResourceExhausted`](crate::ErrorKind::ResourceExhausted) beyond 65,536 states.
+    /// [`Incompatible`](crate::ErrorKind::Incompatible) when a state of that name was registered otherwise before, or
+    /// restored with entries that this declaration does not read;
+    /// [`ResourceExhausted`](crate::ErrorKind::ResourceExhausted) beyond 65,536 states.
     pub fn register(&mut self, declared: &StateDescriptor) -> Result<Registration> {
         declared.validate()?;
         if let Some(index) = self.registered.iter().position(|state| state.name == declared.name) {
@@ -73,7 +74,8 @@ impl StateRegistry {
         Ok(Registration::Restored(self.add(declared)))
     }
 
-    /// Adds a state for which [`register`](Self::register) said [`New`](Registration::New), once there is a place for its entries.
+    /// Adds a state for which [`register`](Self::register) said [`New`](Registration::New), once there is a place for
+    /// its entries.
     pub fn add(&mut self, declared: &StateDescriptor) -> StateId {
         self.registered.push(declared.clone());
         StateId((self.registered.len() - 1) as u16)

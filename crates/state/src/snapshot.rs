@@ -1,13 +1,13 @@
 //! Snapshots and what they leave on a store.
 //!
 //! A checkpoint of a keyed state backend has two parts. The *synchronous* part,
-//! [`KeyedStateBackend::snapshot`](crate::KeyedStateBackend::snapshot), fixes what is in it and returns a [`Snapshot`]. The
-//! *asynchronous* part, [`Snapshot::upload`], runs on an I/O thread while the operator goes on: it hands files to a
-//! [`CheckpointSink`] and returns a [`KeyedStateHandle`], the durable description that the checkpoint's manifest keeps. At
-//! restore the handle's files come from a [`CheckpointSource`].
+//! [`KeyedStateBackend::snapshot`](crate::KeyedStateBackend::snapshot), fixes what is in it and returns a [`Snapshot`].
+//! The *asynchronous* part, [`Snapshot::upload`], runs on an I/O thread while the operator goes on: it hands files to a
+//! [`CheckpointSink`] and returns a [`KeyedStateHandle`], the durable description that the checkpoint's manifest keeps.
+//! At restore the handle's files come from a [`CheckpointSource`].
 //!
-//! Files are content-addressed: a [`StateFile`] is known by the BLAKE3 hash of its bytes, so the same bytes have the same
-//! name, and a file that was tampered with, torn or swapped cannot be taken for the right one.
+//! Files are content-addressed: a [`StateFile`] is known by the BLAKE3 hash of its bytes, so the same bytes have the
+//! same name, and a file that was tampered with, torn or swapped cannot be taken for the right one.
 
 use crate::descriptor::StateDescriptor;
 use crate::error::{Error, Result};
@@ -48,8 +48,9 @@ pub trait CheckpointSink: Debug + Send + Sync {
     /// Stores what `content` yields until its end.
     fn put_stream(&self, name: &str, content: &mut dyn Read) -> Result<StateFile>;
 
-    /// Whether the file can be referenced without being stored again: true only when the base of this checkpoint, the last
-    /// committed one, names it (and the checkpoint is incremental). A file is never reused because it happens to exist.
+    /// Whether the file can be referenced without being stored again: true only when the base of this checkpoint, the
+    /// last committed one, names it (and the checkpoint is incremental). A file is never reused because it happens to
+    /// exist.
     fn reuse(&self, file: &StateFile) -> Result<bool>;
 }
 
@@ -61,14 +62,15 @@ pub trait CheckpointSource: Debug + Send + Sync {
     /// [`Corrupt`](crate::ErrorKind::Corrupt) when the file is missing or differs.
     fn fetch(&self, file: &StateFile, to: &Path) -> Result<()>;
 
-    /// Fetches each file to its path; sources that are far away fetch several at once. After an error any of them may be
-    /// there.
+    /// Fetches each file to its path; sources that are far away fetch several at once. After an error any of them may
+    /// be there.
     ///
     /// # Errors
     /// As [`fetch`](Self::fetch).
     fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()>;
 
-    /// A reader over the file's content that fails with an error of kind `InvalidData` at the end when length or hash differ.
+    /// A reader over the file's content that fails with an error of kind `InvalidData` at the end when length or hash
+    /// differ.
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>>;
 }
 
@@ -141,8 +143,8 @@ pub struct KeyedStateHandle {
     /// What else the format needs.
     #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
     pub details: serde_json::Value,
-    /// The handles of other backends that hold a part of this state: what a backend that is built on others leaves. They are its own
-    /// to read; their files are kept, checked and counted as this handle's are.
+    /// The handles of other backends that hold a part of this state: what a backend that is built on others leaves.
+    /// They are its own to read; their files are kept, checked and counted as this handle's are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<KeyedStateHandle>,
 }

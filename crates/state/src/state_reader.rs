@@ -7,11 +7,13 @@ use crate::key_group::{KeyGroupRange, MaxParallelism};
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 
-/// What a handle holds, read and never changed. Made by [`StateBackend::open_reader`](crate::StateBackend::open_reader).
+/// What a handle holds, read and never changed. Made by
+/// [`StateBackend::open_reader`](crate::StateBackend::open_reader).
 ///
 /// What has expired and was not given back is visited too: the reader knows no time.
 pub trait StateReader: Debug {
-    /// Visits the entries of the handle's `state`th state that belong to `key_groups`, in ascending order of their keys.
+    /// Visits the entries of the handle's `state`th state that belong to `key_groups`, in ascending order of their
+    /// keys.
     ///
     /// # Errors
     /// [`Invalid`](crate::ErrorKind::Invalid) when the handle has no such state,

@@ -3,12 +3,13 @@
 //! A state with a TTL stores each value as `timestamp (8 bytes, big-endian, ms) | value`. The timestamp is the last
 //! access that counts ([`UpdateType`]); the entry has expired once `timestamp + ttl <= now`, computed with saturation.
 //! Reads are right without any cleaner: an expired value is not returned ([`StateVisibility`]). Cleaners only give
-//! space back: each backend's own, driven by the operator's clock. They may take whatever has expired under the TTL that the job
-//! registered, and nothing before it has registered it; nothing that was accessed since; and out of a checkpoint's files only what
-//! had expired at its cut.
+//! space back: each backend's own, driven by the operator's clock. They may take whatever has expired under the TTL
+//! that the job registered, and nothing before it has registered it; nothing that was accessed since; and out of a
+//! checkpoint's files only what had expired at its cut.
 //!
-//! The duration of a TTL may change between runs, its domain may not. Entries then live by the new one from their last access on:
-//! what a longer TTL would still show is gone only if a cleaner took it before, what a shorter one ends is hidden at once.
+//! The duration of a TTL may change between runs, its domain may not. Entries then live by the new one from their last
+//! access on: what a longer TTL would still show is gone only if a cleaner took it before, what a shorter one ends is
+//! hidden at once.
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -48,7 +49,8 @@ pub fn visible<'a>(ttl: Option<&TtlConfig>, stored: &'a [u8], now_ms: i64) -> Re
     Ok(ttl.is_visible(stamp_ms, now_ms).then_some(value))
 }
 
-/// Begins the envelope of a value that is appended next: its timestamp, if the value has one because its state has a TTL.
+/// Begins the envelope of a value that is appended next: its timestamp, if the value has one because its state has a
+/// TTL.
 #[inline]
 pub fn seal(stamp_ms: impl Into<Option<i64>>, out: &mut Vec<u8>) {
     if let Some(stamp_ms) = stamp_ms.into() {

@@ -7,8 +7,8 @@ use std::ops::Range;
 
 /// The values of a batch of keys: their bytes behind one another, and where each is.
 ///
-/// A caller for whom a call per value is dear (one in another language, one on the other side of a channel) reads a batch of keys
-/// with one call of [`read`](Self::read) and takes the buffer as it is.
+/// A caller for whom a call per value is dear (one in another language, one on the other side of a channel) reads a
+/// batch of keys with one call of [`read`](Self::read) and takes the buffer as it is.
 #[derive(Debug, Clone, Default)]
 pub struct ValueBatch {
     bytes: Vec<u8>,
@@ -41,7 +41,8 @@ impl ValueBatch {
         self.places.resize(keys, None);
     }
 
-    /// Sets the value of a key, by copying it to the end of the buffer. Keys may be set in any order, each at most once.
+    /// Sets the value of a key, by copying it to the end of the buffer. Keys may be set in any order, each at most
+    /// once.
     ///
     /// # Panics
     /// If `index >= self.len()`.

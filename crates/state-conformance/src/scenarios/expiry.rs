@@ -12,8 +12,8 @@ use headpond_state::{
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// A backend's instance restored at the time of a cut sees what had not expired then, though the files were made later: event time
-/// is that of the cut, and rows that come again must find what they found the first time.
+/// A backend's instance restored at the time of a cut sees what had not expired then, though the files were made later:
+/// event time is that of the cut, and rows that come again must find what they found the first time.
 pub fn a_checkpoint_keeps_what_had_not_expired_at_its_cut(fixture: &dyn BackendFixture) {
     for (domain, descriptor) in [
         (TimeDomain::EventTime, point_state("s")),
@@ -96,8 +96,8 @@ impl Restored {
     }
 }
 
-/// A TTL may be longer or shorter in the next run: entries live by the new one, from their last access on. What had expired under
-/// the old one may be gone.
+/// A TTL may be longer or shorter in the next run: entries live by the new one, from their last access on. What had
+/// expired under the old one may be gone.
 pub fn a_changed_ttl_takes_effect_at_restore(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let mut run = Restored::open(&subject, 100, &[]);
@@ -127,9 +127,9 @@ pub fn a_changed_ttl_takes_effect_at_restore(fixture: &dyn BackendFixture) {
     run.keyed.close().expect("the instance closes");
 }
 
-/// With keys that come, expire or are deleted and never return, memory and local disk stay under 1.2 times what is live, and a few
-/// megabytes: 12 of the 18 that are written here.
-/// What a backend holds in memory as a cache of its files follows its own budget.
+/// With keys that come, expire or are deleted and never return, memory and local disk stay under 1.2 times what is
+/// live, and a few megabytes: 12 of the 18 that are written here. What a backend holds in memory as a cache of its
+/// files follows its own budget.
 pub fn space_follows_what_is_live(fixture: &dyn BackendFixture) {
     for end in [End::Expiry(TimeDomain::EventTime), End::Deletion] {
         let subject = Subject::new(fixture);

@@ -1,10 +1,10 @@
-//! Random operations on states of every kind under a clock that moves, against a model that knows when each value was last
-//! accessed.
+//! Random operations on states of every kind under a clock that moves, against a model that knows when each value was
+//! last accessed.
 //!
-//! A run has one TTL, of either domain, update type and visibility, and its duration may change at a restart. Cleaners run when
-//! they like, and are given every chance: time passes, files are merged. So the model does not know what they have taken. But a
-//! value that has not expired must be read, one that has expired must not, or, where the state lets it be seen, is either what it was
-//! or nothing.
+//! A run has one TTL, of either domain, update type and visibility, and its duration may change at a restart. Cleaners
+//! run when they like, and are given every chance: time passes, files are merged. So the model does not know what they
+//! have taken. But a value that has not expired must be read, one that has expired must not, or, where the state lets
+//! it be seen, is either what it was or nothing.
 
 use crate::{BackendFixture, Subject};
 use headpond_state::codec::{Codec, FixedWidth};

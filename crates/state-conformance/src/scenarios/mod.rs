@@ -1,5 +1,5 @@
-//! The scenarios, one module per part of the contract. Each takes the backend's fixture and panics where the backend differs
-//! from the contract.
+//! The scenarios, one module per part of the contract. Each takes the backend's fixture and panics where the backend
+//! differs from the contract.
 
 pub mod canonical;
 pub mod carried;

@@ -1,8 +1,8 @@
 //! Random operations against a sorted map.
 //!
-//! A job of one to three instances holds four states. A run is a random sequence of writes, reads, scans, snapshots (uploaded at
-//! once or later) and restores with another parallelism; after each step that reads, and at the end, the backend must agree with
-//! a sorted map that did the same.
+//! A job of one to three instances holds four states. A run is a random sequence of writes, reads, scans, snapshots
+//! (uploaded at once or later) and restores with another parallelism; after each step that reads, and at the end, the
+//! backend must agree with a sorted map that did the same.
 
 use crate::subject::{Entries, contents, get_many, point_state, register, scan, scan_state};
 use crate::{BackendFixture, Subject};

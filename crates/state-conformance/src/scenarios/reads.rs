@@ -128,7 +128,8 @@ pub fn states_do_not_see_each_other(fixture: &dyn BackendFixture) {
     assert_eq!(get(&mut *keyed, second, &key), Some(b"of the second".to_vec()));
 }
 
-/// Values are bytes: none at all, every byte value, and megabytes of them; keys are long or nothing but their key group.
+/// Values are bytes: none at all, every byte value, and megabytes of them; keys are long or nothing but their key
+/// group.
 pub fn empty_and_large_values_are_kept(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let mut keyed = subject.open();

@@ -124,7 +124,8 @@ pub fn a_restored_state_of_another_shape_is_incompatible(fixture: &dyn BackendFi
     }
 }
 
-/// How long a TTL is, a newer version of the codec, how a state is read and what people call its columns may change between runs.
+/// How long a TTL is, a newer version of the codec, how a state is read and what people call its columns may change
+/// between runs.
 pub fn a_changed_ttl_duration_or_hint_is_no_difference(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     let mut keyed = subject.open();

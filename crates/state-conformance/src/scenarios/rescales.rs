@@ -139,8 +139,8 @@ fn restored_by_range(subject: &Subject, range: KeyGroupRange, handles: &[KeyedSt
     }
 }
 
-/// What lies in several layers (values, deletions of keys and of ranges, operands that wait for their value) is the same after it
-/// has moved, was written on, checkpointed incrementally and moved again.
+/// What lies in several layers (values, deletions of keys and of ranges, operands that wait for their value) is the
+/// same after it has moved, was written on, checkpointed incrementally and moved again.
 pub fn layers_of_changes_move_with_their_key_groups(fixture: &dyn BackendFixture) {
     let subject = Subject::new(fixture);
     layers(&subject, &[1, 3, 2, 1]);

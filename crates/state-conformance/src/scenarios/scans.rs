@@ -119,8 +119,8 @@ pub fn a_scan_of_all_crosses_key_groups(fixture: &dyn BackendFixture) {
     }
 }
 
-/// A range of a random case, over keys of few bytes: prefix, where it begins, where it ends, how much of it, and after how many
-/// entries the visitor stops.
+/// A range of a random case, over keys of few bytes: prefix, where it begins, where it ends, how much of it, and after
+/// how many entries the visitor stops.
 #[derive(Debug, Clone)]
 struct Case {
     prefix: Vec<u8>,
@@ -157,7 +157,8 @@ fn any_case() -> impl Strategy<Value = Case> {
 /// Puts and deletions, then ranges, in ascending order or not.
 type Round = (Vec<(Case, bool)>, Vec<Case>, bool);
 
-/// Scans told together visit what they visit one by one, in whatever order they come, between writes that put and delete.
+/// Scans told together visit what they visit one by one, in whatever order they come, between writes that put and
+/// delete.
 pub fn scans_told_together_agree_with_scans_one_by_one(fixture: &dyn BackendFixture) {
     let write_step = vec((any_case(), any::<bool>()), 0..40);
     let steps = vec((write_step, vec(any_case(), 0..50), any::<bool>()), 1..4);

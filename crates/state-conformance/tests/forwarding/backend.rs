@@ -15,12 +15,12 @@ const FORMAT_VERSION: u32 = 1;
 
 /// The factory.
 #[derive(Debug)]
-pub struct ForwardingStateBackend<B> {
+pub(crate) struct ForwardingStateBackend<B> {
     behind: B,
 }
 
 impl<B: StateBackend> ForwardingStateBackend<B> {
-    pub fn new(behind: B) -> Self {
+    pub(crate) fn new(behind: B) -> Self {
         ForwardingStateBackend { behind }
     }
 }

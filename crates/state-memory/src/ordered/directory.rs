@@ -17,8 +17,9 @@ pub(crate) struct Leaves {
 
 #[derive(Debug, Clone)]
 struct Place {
-    /// Sixteen bytes of a key behind [`Leaves::common`] (a time or a number often agrees in all but its last bytes): what the leaf's first key was when it got its place. Entries of the leaf
-    /// are never lower; where they are as high, the leaf's first key decides.
+    /// Sixteen bytes of a key behind [`Leaves::common`] (a time or a number often agrees in all but its last bytes):
+    /// what the leaf's first key was when it got its place. Entries of the leaf are never lower; where they are as
+    /// high, the leaf's first key decides.
     head: u128,
     leaf: Arc<Leaf>,
 }
@@ -63,7 +64,8 @@ impl Leaves {
         }
     }
 
-    /// Whether the leaf at `place` is surely the one that takes `key`; `false` where that takes more than a look at the heads.
+    /// Whether the leaf at `place` is surely the one that takes `key`; `false` where that takes more than a look at the
+    /// heads.
     #[inline]
     pub(super) fn is_home(&self, place: usize, key: &[u8]) -> bool {
         let Some(home) = self.places.get(place) else { return false };
@@ -99,7 +101,8 @@ impl Leaves {
         if let [lowest, _, ..] = &mut self.places[..]
             && index == 1
         {
-            // The first leaf has taken lower keys than the one it got its place for, and higher ones may go on in the new leaf.
+            // The first leaf has taken lower keys than the one it got its place for, and higher ones may go on in the
+            // new leaf.
             lowest.head = clamped_head(lowest.leaf.key(0), &self.common);
         }
         if common < self.common.len() {

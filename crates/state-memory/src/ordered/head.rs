@@ -5,7 +5,8 @@ pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// The four bytes of `key` behind `skip`, filled up with zeros. Of keys that agree before, a lower head means a lower key.
+/// The four bytes of `key` behind `skip`, filled up with zeros. Of keys that agree before, a lower head means a lower
+/// key.
 #[inline]
 pub(super) fn head_u32(key: &[u8], skip: usize) -> u32 {
     let rest = key.get(skip..).unwrap_or_default();

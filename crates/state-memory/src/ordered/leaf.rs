@@ -32,15 +32,16 @@ const HEADER_LEN: usize = 8;
 
 /// Sorted entries over one buffer.
 ///
-/// Searching must not touch each key it compares with, so a slot has the four bytes of its key in which the keys of a leaf first
-/// differ: those behind what all of them begin with.
+/// Searching must not touch each key it compares with, so a slot has the four bytes of its key in which the keys of a
+/// leaf first differ: those behind what all of them begin with.
 #[derive(Debug)]
 pub(crate) struct Leaf {
     account: Arc<Account>,
     charged: usize,
     /// Bytes of no entry.
     dead: usize,
-    /// The earliest expiry that a sweep has found; the lowest number once something was added. Snapshots do not look at it.
+    /// The earliest expiry that a sweep has found; the lowest number once something was added. Snapshots do not look at
+    /// it.
     earliest: AtomicI64,
     /// The length of what all keys begin with, or less.
     skip: usize,
@@ -194,8 +195,8 @@ impl Leaf {
         slots[0] ^ slots[1] ^ slots[2] ^ bytes[0] ^ bytes[1]
     }
 
-    /// The first entry whose head is not below that of `key`, which a search begins with. Brings it into the cache if it may be the
-    /// one.
+    /// The first entry whose head is not below that of `key`, which a search begins with. Brings it into the cache if
+    /// it may be the one.
     #[inline]
     pub(super) fn near(&self, key: &[u8]) -> usize {
         let head = head_u32(key, self.skip);
@@ -249,7 +250,8 @@ impl Leaf {
         }
     }
 
-    /// The first entry that is not before all that is within `bounds`, probably by `guess`; `None`: all that follow come after it.
+    /// The first entry that is not before all that is within `bounds`, probably by `guess`; `None`: all that follow
+    /// come after it.
     #[inline]
     pub(super) fn begin(&self, bounds: &Bounds<'_>, guess: usize) -> Option<usize> {
         let lowest = bounds.lowest();

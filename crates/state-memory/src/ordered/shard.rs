@@ -60,8 +60,8 @@ impl OrderedShard {
         self.put_all(&[(guess, key, value)], account)
     }
 
-    /// Puts entries, each probably where it was probed. It is best if they ascend: what finds a leaf is then done once for all its
-    /// entries.
+    /// Puts entries, each probably where it was probed. It is best if they ascend: what finds a leaf is then done once
+    /// for all its entries.
     pub(crate) fn put_all(&mut self, entries: &[(Place, &[u8], &[u8])], account: &Arc<Account>) -> Result<()> {
         let leaves = Arc::make_mut(&mut self.leaves);
         let mut next = 0;
@@ -196,8 +196,8 @@ impl OrderedShard {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Looks at the leaf of this number and removes the entries that have expired, unless nothing in it can have. `None`: there is
-    /// no such leaf.
+    /// Looks at the leaf of this number and removes the entries that have expired, unless nothing in it can have.
+    /// `None`: there is no such leaf.
     pub(crate) fn sweep(&mut self, place: usize, expiry: &Expiry) -> Option<Swept> {
         let leaf = self.leaves.get(place)?;
         if !expiry.is_past(leaf.earliest()) {

@@ -125,8 +125,8 @@ impl Entries {
         &entry[HEADER_LEN..HEADER_LEN + key_len]
     }
 
-    /// Reads a byte of the entry's beginning and one behind it, where its value is, so that both are in the cache when they
-    /// are needed: an entry often lies across two lines.
+    /// Reads a byte of the entry's beginning and one behind it, where its value is, so that both are in the cache when
+    /// they are needed: an entry often lies across two lines.
     #[inline]
     pub(super) fn touch(&self, slot: Slot) -> u8 {
         /// About where the end of a short entry is.
@@ -267,7 +267,8 @@ impl Entries {
         true
     }
 
-    /// Marks the entry dead. A page without living entries is given back; else an entry of the size that is returned fits there.
+    /// Marks the entry dead. A page without living entries is given back; else an entry of the size that is returned
+    /// fits there.
     pub(super) fn kill(&mut self, slot: Slot) -> Option<(usize, Gap)> {
         if slot.is_large() {
             self.large[slot.index()] = None;
@@ -307,7 +308,8 @@ impl Entries {
         self.pages[page].is_some() && live <= end - end / 4
     }
 
-    /// Appends the living entries of a page anew and gives the page back. `moved` is told each one's key, old and new place.
+    /// Appends the living entries of a page anew and gives the page back. `moved` is told each one's key, old and new
+    /// place.
     pub(super) fn clear_out(&mut self, page: usize, account: &Arc<Account>, mut moved: impl FnMut(&[u8], Slot, Slot)) {
         self.close(page);
         let Some(old) = self.pages[page].clone() else { return };
@@ -388,7 +390,8 @@ impl Entries {
         let pages = self.pages.iter().flatten();
         let packed = pages.flat_map(|page| Packed::of(page.bytes()).map(|(_, key, value)| (key, value)));
         let large = self.large.iter().flatten().map(|large| (large.key(), large.value()));
-        // Most comparisons end with the first bytes of the keys, kept beside them: sorting then hardly leaves the cache.
+        // Most comparisons end with the first bytes of the keys, kept beside them: sorting then hardly leaves the
+        // cache.
         let mut entries: Vec<_> = packed.chain(large).map(|(key, value)| (sort_prefix(key), (key, value))).collect();
         entries.sort_unstable_by(|(a_first, (a, _)), (b_first, (b, _))| a_first.cmp(b_first).then_with(|| a.cmp(b)));
         entries.into_iter().map(|(_, entry)| entry).collect()

@@ -1,7 +1,7 @@
 //! Places of dead entries that others can take.
 //!
-//! Where keys come and go, as windows and sessions do, most entries have the same few sizes: a new entry then takes the place of a dead
-//! one of its size, and nothing has to be moved to give space back.
+//! Where keys come and go, as windows and sessions do, most entries have the same few sizes: a new entry then takes the
+//! place of a dead one of its size, and nothing has to be moved to give space back.
 
 use super::entries::{Entries, Gap};
 use crate::budget::Account;
@@ -43,7 +43,8 @@ impl Gaps {
         }
     }
 
-    /// Takes a gap of this size, if there is one in a page that no snapshot has: a new entry is not worth the copy of a page.
+    /// Takes a gap of this size, if there is one in a page that no snapshot has: a new entry is not worth the copy of a
+    /// page.
     #[inline]
     pub(super) fn take(&mut self, size: usize, entries: &Entries) -> Option<Gap> {
         if self.count == 0 {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 /// Bytes beside an entry page's content in its allocation: two counts and the account.
 const PAGE_OVERHEAD: usize = 24;
 
-/// Lengths of pages: a shard's first and second are small, so that many shards with few entries take little. With the overhead
-/// they are powers of two, which allocators like.
+/// Lengths of pages: a shard's first and second are small, so that many shards with few entries take little. With the
+/// overhead they are powers of two, which allocators like.
 const PAGE_LENS: [usize; 3] = [512 - PAGE_OVERHEAD, 2048 - PAGE_OVERHEAD, 8192 - PAGE_OVERHEAD];
 
 /// The longest page.

@@ -263,8 +263,8 @@ impl PointShard {
         }
     }
 
-    /// Looks at a piece of the shard, a page or some large entries, and removes the entries that have expired. `None`: there is no
-    /// piece of this number. A page is passed over while nothing in it can have expired.
+    /// Looks at a piece of the shard, a page or some large entries, and removes the entries that have expired. `None`:
+    /// there is no piece of this number. A page is passed over while nothing in it can have expired.
     pub(crate) fn sweep(&mut self, piece: usize, expiry: &Expiry, account: &Arc<Account>) -> Option<Swept> {
         let pages = self.entries.page_count();
         let large = piece.saturating_sub(pages) * LARGE_PER_PIECE;

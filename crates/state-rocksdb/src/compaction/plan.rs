@@ -9,18 +9,19 @@
 //! With `run_limit` files in level 0, the first that applies:
 //!
 //! 1. *Cheap*: the oldest file overlaps little of the base, and no tier lies between. It is merged into the base, and
-//!    only what it overlaps is rewritten. So goes state that changes in one part of the key space at a time, or grows at
-//!    one end.
+//!   only what it overlaps is rewritten. So goes state that changes in one part of the key space at a time, or grows at
+//!   one end.
 //! 2. *Rewrite*: what has gathered above the base is a large enough share of it. Everything becomes the new base. For
 //!    each byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
 //! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size
 //!    stay beside each other until the five levels are used up, then become one.
 //!
-//! Files of the base and of tiers have the same size, so that few bytes of a tier, too, lie in files that straddle a border when
-//! key groups move. Only where ranges were deleted tiers have larger files: see [`placement`](crate::placement).
+//! Files of the base and of tiers have the same size, so that few bytes of a tier, too, lie in files that straddle a
+//! border when key groups move. Only where ranges were deleted tiers have larger files: see
+//! [`placement`](crate::placement).
 //!
-//! Before all of these, whatever the number of files, comes what is dead ([`reclaim()`]), and before them, with `run_limit`
-//! files in level 0, a base of too many files ([`coalesce()`]).
+//! Before all of these, whatever the number of files, comes what is dead ([`reclaim()`]), and before them, with
+//! `run_limit` files in level 0, a base of too many files ([`coalesce()`]).
 
 mod coalesce;
 mod reclaim;
@@ -136,8 +137,9 @@ pub(super) fn plan(layout: &Layout, options: &CompactionOptions) -> Option<Merge
     next.or_else(|| rewrite(layout, options)).or_else(|| Some(tier(layout, options)))
 }
 
-/// The next merge of what was flushed for a checkpoint whose files are not listed yet, and the bytes it reads, `bytes_max` at
-/// most. A file that will go to the base in any case goes there before it is uploaded, or it would be uploaded twice.
+/// The next merge of what was flushed for a checkpoint whose files are not listed yet, and the bytes it reads,
+/// `bytes_max` at most. A file that will go to the base in any case goes there before it is uploaded, or it would be
+/// uploaded twice.
 pub(super) fn plan_flushed(layout: &Layout, options: &CompactionOptions, bytes_max: u64) -> Option<(Merge, u64)> {
     layout.runs.last().filter(|oldest| oldest.size >= options.file_size_min)?;
     let merge = cheap(layout, options)?;

@@ -14,8 +14,8 @@ const FILE_KEY_GROUPS: &str = "file-key-groups";
 
 /// Streams one canonical file into a checkpoint and returns it with what it has of each state.
 ///
-/// `fill` is called until it says [`ControlFlow::Break(())`]; each time it pushes a few entries. No more than about one block of bytes and
-/// what one call of `fill` pushes is held.
+/// `fill` is called until it says [`ControlFlow::Break(())`]; each time it pushes a few entries. No more than about one
+/// block of bytes and what one call of `fill` pushes is held.
 ///
 /// # Errors
 /// As `fill`'s and the sink's.
@@ -34,7 +34,8 @@ pub fn put_canonical(
     }
 }
 
-/// The handle of canonical files, each with the key groups it holds; `sizes` are those of the states in all files together.
+/// The handle of canonical files, each with the key groups it holds; `sizes` are those of the states in all files
+/// together.
 pub fn canonical_handle(
     key_groups: KeyGroupRange,
     states: Vec<StateDescriptor>,
@@ -55,12 +56,13 @@ pub fn canonical_handle(
     .with_state_sizes(sizes)
 }
 
-/// Visits the entries of a canonical handle that belong to `key_groups`, file by file, each file in ascending order. Entries of
-/// other key groups are dropped, files without any of `key_groups` not even opened.
+/// Visits the entries of a canonical handle that belong to `key_groups`, file by file, each file in ascending order.
+/// Entries of other key groups are dropped, files without any of `key_groups` not even opened.
 ///
 /// # Errors
-/// [`Incompatible`](crate::ErrorKind::Incompatible) for another format, a newer version or another number of key groups,
-/// [`Corrupt`](crate::ErrorKind::Corrupt) when the files are not what the handle says, and as the source's and `visit`'s.
+/// [`Incompatible`](crate::ErrorKind::Incompatible) for another format, a newer version or another number of key
+/// groups, [`Corrupt`](crate::ErrorKind::Corrupt) when the files are not what the handle says, and as the source's and
+/// `visit`'s.
 pub fn read_canonical(
     restored: RestoredState<'_>,
     key_groups: KeyGroupRange,

@@ -1,17 +1,18 @@
 //! The canonical format: keyed state as any backend can read and write it.
 //!
-//! A backend's own files are its own business. What must outlive the choice of a backend (savepoints, and the checkpoints of
-//! backends without a format of their own) is written canonically: a handle of format [`FORMAT`] names files that hold the
-//! entries of its states, sorted, each entry as its whole key and its stored value. The files say nothing about codecs; the
-//! handle's descriptors do.
+//! A backend's own files are its own business. What must outlive the choice of a backend (savepoints, and the
+//! checkpoints of backends without a format of their own) is written canonically: a handle of format [`FORMAT`] names
+//! files that hold the entries of its states, sorted, each entry as its whole key and its stored value. The files say
+//! nothing about codecs; the handle's descriptors do.
 //!
-//! Write with [`CanonicalWriter`], or straight into a checkpoint with [`put_canonical`] and [`canonical_handle`]; read with
-//! [`CanonicalReader`], or all files of a handle, filtered by key groups, with [`read_canonical`]. Both stream: they hold one
-//! block, whatever the size of the file.
+//! Write with [`CanonicalWriter`], or straight into a checkpoint with [`put_canonical`] and [`canonical_handle`]; read
+//! with [`CanonicalReader`], or all files of a handle, filtered by key groups, with [`read_canonical`]. Both stream:
+//! they hold one block, whatever the size of the file.
 //!
 //! # Layout, version 1
 //!
-//! Integers are little-endian; `varint` is LEB128, seven bits a byte, the lowest first; checksums are XXH3-64 with seed 0.
+//! Integers are little-endian; `varint` is LEB128, seven bits a byte, the lowest first; checksums are XXH3-64 with seed
+//! 0.
 //!
 //! ```text
 //! file   = header  block*  end
@@ -22,12 +23,13 @@
 //! end    = 0x00  blocks u64  entries u64  checksum u64 (of the 17 bytes before)
 //! ```
 //!
-//! `state` is an index into the handle's descriptors. An entry's key is the first `shared` bytes of the key before it in its block
-//! (0 for the first) and then `suffix`; it begins with its key group, in one byte for up to 128 key groups and else two. Entries
-//! ascend strictly by (state, key) through the whole file. A block holds entries of one state and is closed at 64 KiB; an entry
-//! beyond that has a block of its own. Nothing follows the end.
+//! `state` is an index into the handle's descriptors. An entry's key is the first `shared` bytes of the key before it
+//! in its block (0 for the first) and then `suffix`; it begins with its key group, in one byte for up to 128 key groups
+//! and else two. Entries ascend strictly by (state, key) through the whole file. A block holds entries of one state and
+//! is closed at 64 KiB; an entry beyond that has a block of its own. Nothing follows the end.
 //!
-//! A handle's `details` may have `file-key-groups`, the range of key groups of each file: a reader skips the files it needs none of.
+//! A handle's `details` may have `file-key-groups`, the range of key groups of each file: a reader skips the files it
+//! needs none of.
 
 mod handle;
 mod reader;

@@ -19,8 +19,8 @@ pub struct CanonicalEntry<'a> {
 
 /// Reads a canonical file and checks all of it: whatever the bytes, it returns entries as written or an error.
 ///
-/// It holds one block at a time and reads unbuffered only at the borders of blocks. After the last entry it reads to the end of
-/// the input, so that a reader which verifies a hash there has its say.
+/// It holds one block at a time and reads unbuffered only at the borders of blocks. After the last entry it reads to
+/// the end of the input, so that a reader which verifies a hash there has its say.
 #[derive(Debug)]
 pub struct CanonicalReader<R: Read> {
     input: R,
@@ -109,7 +109,8 @@ impl<R: Read> CanonicalReader<R> {
         Ok(Some(CanonicalEntry { state: self.state, key: &self.key, value: &self.block[value] }))
     }
 
-    /// Decodes the entry at `position`: its key into `key`, its value as a range of `block`. `None` when it is malformed.
+    /// Decodes the entry at `position`: its key into `key`, its value as a range of `block`. `None` when it is
+    /// malformed.
     fn decode_entry(&mut self) -> Option<std::ops::Range<usize>> {
         let body = &self.block[..self.body_end];
         let mut position = self.position;

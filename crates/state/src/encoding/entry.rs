@@ -50,8 +50,8 @@ impl EntryKeys {
     }
 
     /// Appends `key group | time | key | user key`: an entry of a state whose order is
-    /// [`TimeFirst`](crate::EntryOrder::TimeFirst). What belongs to a time, or to a span of time known by its beginning, lies together
-    /// in each key group, so that it can be dropped with one range.
+    /// [`TimeFirst`](crate::EntryOrder::TimeFirst). What belongs to a time, or to a span of time known by its
+    /// beginning, lies together in each key group, so that it can be dropped with one range.
     #[inline]
     pub fn timed(self, group: KeyGroup, time_ms: i64, key: &[u8], user_key: &[u8], out: &mut Vec<u8>) {
         self.timer(group, time_ms, key, user_key, out);
@@ -142,8 +142,8 @@ pub fn prefix_end(prefix: &mut Vec<u8>) -> bool {
     false
 }
 
-/// The first 16 bytes of a key as a number that orders as the bytes do. Sorting by it first and by the bytes where it is
-/// equal is sorting by the bytes, with hardly a look at them.
+/// The first 16 bytes of a key as a number that orders as the bytes do. Sorting by it first and by the bytes where it
+/// is equal is sorting by the bytes, with hardly a look at them.
 #[inline]
 pub fn sort_prefix(key: &[u8]) -> u128 {
     match key.first_chunk::<16>() {

@@ -30,8 +30,9 @@
 //! [window](window_namespace)); those of a map's user key, or the sequence number of a list's element. A timer is `key
 //! group | time | key | namespace`.
 //!
-//! A state whose descriptor says [`TimeFirst`](crate::EntryOrder::TimeFirst) has entries `key group | time | key | user key`, the time as
-//! an `int64` component: often the beginning of a span (a bucket) in which the row's own time, part of the user key, lies.
+//! A state whose descriptor says [`TimeFirst`](crate::EntryOrder::TimeFirst) has entries `key group | time | key | user
+//! key`, the time as an `int64` component: often the beginning of a span (a bucket) in which the row's own time, part
+//! of the user key, lies.
 //!
 //! ```
 //! use headpond_state::encoding::{self, EntryKeys, KeySchema};

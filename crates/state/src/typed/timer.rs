@@ -120,8 +120,8 @@ impl Timers {
         batch.delete(self.state, &self.key);
     }
 
-    /// Adds the removal of the timers that one call of [`due`](Self::due) gave to a batch: those of a key group as one range, for
-    /// backends to which a range is no more than the entries in it.
+    /// Adds the removal of the timers that one call of [`due`](Self::due) gave to a batch: those of a key group as one
+    /// range, for backends to which a range is no more than the entries in it.
     pub fn delete_fired(&mut self, batch: &mut WriteBatch, timers: &[DueTimer]) {
         for timers in timers.chunk_by(|a, b| a.key_group == b.key_group) {
             let [first, .., last] = timers else {

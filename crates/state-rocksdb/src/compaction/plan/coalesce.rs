@@ -1,9 +1,9 @@
 //! Keeping the number of files bounded.
 //!
-//! Merges that rewrite little leave little files: the rest of what they merged, or what was appended at one end of the key
-//! space. A state that has shrunk consists of them, and so does one that was put together from many instances'. Each is
-//! named by every checkpoint, so once the base has twice as many files as its size is worth, neighbours that are small are
-//! merged, some at a time.
+//! Merges that rewrite little leave little files: the rest of what they merged, or what was appended at one end of the
+//! key space. A state that has shrunk consists of them, and so does one that was put together from many instances'.
+//! Each is named by every checkpoint, so once the base has twice as many files as its size is worth, neighbours that
+//! are small are merged, some at a time.
 
 use super::{File, Layout, Merge, base_file_size, bytes};
 use crate::column_family::BASE_LEVEL;

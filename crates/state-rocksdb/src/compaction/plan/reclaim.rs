@@ -1,9 +1,9 @@
 //! Giving back what is dead.
 //!
-//! What has expired is mostly old, and what is old lies deep. Where it is mostly in the base, the files with most of it are rewritten
-//! by themselves, some at a time, so that hardly any space is needed for it. Otherwise the runs above the base up to the one
-//! that holds enough of it are merged into the base: a merge that left older runs beneath would have to write a deletion for each
-//! entry it leaves out. What deletions hide is given back by merging everything.
+//! What has expired is mostly old, and what is old lies deep. Where it is mostly in the base, the files with most of it
+//! are rewritten by themselves, some at a time, so that hardly any space is needed for it. Otherwise the runs above the
+//! base up to the one that holds enough of it are merged into the base: a merge that left older runs beneath would have
+//! to write a deletion for each entry it leaves out. What deletions hide is given back by merging everything.
 
 use super::{File, Layout, Merge, base_file_size, bytes, merge_all};
 use crate::column_family::BASE_LEVEL;

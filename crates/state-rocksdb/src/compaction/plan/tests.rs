@@ -205,7 +205,8 @@ impl Simulated {
         File { name: self.next.to_string(), size, first_key, last_key, ..file("", 0, 0, 0) }
     }
 
-    /// What a flushed file overwrites in the base is gone; the rest is dealt out to files of full size, and a smaller one.
+    /// What a flushed file overwrites in the base is gone; the rest is dealt out to files of full size, and a smaller
+    /// one.
     fn merge(&mut self, merge: &Merge) {
         let mut merged = Vec::new();
         let levels = std::iter::once(&mut self.layout.runs).chain(&mut self.layout.levels);
@@ -237,7 +238,8 @@ impl Simulated {
 
 #[test]
 fn a_year_of_small_changes_leaves_a_bounded_number_of_files() {
-    // 400 MB, of which a stretch of 100 kB or 6 MB changes between two checkpoints: some merges are cheap, some are not.
+    // 400 MB, of which a stretch of 100 kB or 6 MB changes between two checkpoints: some merges are cheap, some are
+    // not.
     const KEYS: u32 = 4_000_000;
     let mut state = Simulated { layout: Layout::default(), next: 0 };
     state.flush(u64::from(KEYS) * 100, 0, KEYS - 1);

@@ -11,7 +11,7 @@ use crate::aggregate::columns::WINDOW;
 use crate::aggregate::group::ACCUMULATORS;
 use crate::aggregate::group_codec::GroupCodec;
 use crate::aggregate::layout::AggregatePlan;
-use headpond_state::backend::{Entry, KeyBatch, ScanRange};
+use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::encoding::{window_namespace, window_of_namespace};
 use headpond_state::typed::{KeyContext, Timers};
 use headpond_state::{
