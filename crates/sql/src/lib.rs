@@ -16,8 +16,8 @@
 mod aggregate;
 mod dialect;
 mod expression;
-mod gathering;
 mod join;
+mod mini_batch;
 mod no_column;
 mod plan;
 mod position;

@@ -1,6 +1,6 @@
 //! The options that planning depends on.
 
-use crate::gathering::MiniBatch;
+use crate::mini_batch::MiniBatch;
 use headpond_config::{Config, ConfigError, ConfigErrorKind, options};
 use headpond_rows::RowFormat;
 use headpond_state::ttl::TtlConfig;

@@ -13,7 +13,7 @@ use super::overflow::Overflow;
 use super::results::results;
 use super::transitions::Transitions;
 use super::value_sets::{GroupedBatch, ValueSets};
-use crate::gathering::{Gathering, differing_rows};
+use crate::mini_batch::{ChangelogBuffer, differing_rows};
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
@@ -23,7 +23,7 @@ use headpond_state::{
 };
 use std::sync::Arc;
 
-pub(super) use crate::gathering::give_slices;
+pub(super) use crate::mini_batch::give_slices;
 
 /// The name of the state that holds groups' accumulators.
 pub(super) const ACCUMULATORS: &str = "accumulators";
@@ -54,10 +54,10 @@ impl KeyedOperatorFactory for GroupAggregateFactory {
             accumulators: Accumulators::new(&self.plan.layout),
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            gathering: self
+            changelog: self
                 .plan
                 .mini_batch
-                .map(|_| Gathering::new(Arc::clone(&self.plan.output), self.plan.overwrites)),
+                .map(|_| ChangelogBuffer::new(Arc::clone(&self.plan.output), self.plan.overwrites)),
             pending: None,
             plan: Arc::clone(&self.plan),
             sets: match self.plan.layout.has_sets() {
@@ -108,7 +108,7 @@ struct GroupAggregate {
     grouping: Grouping,
     writes: WriteBatch,
     /// The changes that a mini-batch holds back.
-    gathering: Option<Gathering>,
+    changelog: Option<ChangelogBuffer>,
     /// What is computed and not yet given.
     pending: Option<ChangeBatch>,
 }
@@ -127,16 +127,16 @@ impl KeyedOperator for GroupAggregate {
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if let (Some(gathering), Some(mini_batch)) = (&mut self.gathering, self.plan.mini_batch)
-            && mini_batch.is_due(gathering, cx)
+        if let (Some(changelog), Some(mini_batch)) = (&mut self.changelog, self.plan.mini_batch)
+            && mini_batch.is_due(changelog, cx)
         {
-            self.pending = gathering.take()?;
+            self.pending = changelog.take()?;
         }
         self.resume(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(self.gathering.as_ref()?)
+        self.plan.mini_batch?.due_ms(self.changelog.as_ref()?)
     }
 }
 
@@ -167,16 +167,22 @@ impl GroupAggregate {
         cx.counters.add(WITHOUT_STATE, self.lost_retractions());
         self.store(cx)?;
         let after = results(&self.plan, &self.accumulators)?;
-        if self.gathering.is_some() {
-            self.gather(changes.rows(), &before, &after, cx.processing_time_ms)?;
+        if self.changelog.is_some() {
+            self.buffer_changes(changes.rows(), &before, &after, cx.processing_time_ms)?;
             return Ok(None);
         }
         self.changes(changes.rows(), &before, &after)
     }
 
     /// Holds the changes of a batch back.
-    fn gather(&mut self, rows: &RecordBatch, before: &[ArrayRef], after: &[ArrayRef], now_ms: i64) -> Result<()> {
-        let Some(gathering) = &mut self.gathering else { return Ok(()) };
+    fn buffer_changes(
+        &mut self,
+        rows: &RecordBatch,
+        before: &[ArrayRef],
+        after: &[ArrayRef],
+        now_ms: i64,
+    ) -> Result<()> {
+        let Some(changelog) = &mut self.changelog else { return Ok(()) };
         let groups = self.grouping.len();
         let first_rows = UInt32Array::from(self.grouping.first_rows().to_vec());
         let mut keys = Vec::with_capacity(self.plan.key_columns);
@@ -192,15 +198,15 @@ impl GroupAggregate {
             let columns = self.plan.output_columns.iter().map(column).collect::<Result<Vec<_>>>()?;
             let options = RecordBatchOptions::new().with_row_count(Some(groups));
             let rows = RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options);
-            Ok::<usize, Error>(gathering.add_rows(rows.map_err(arrow_error)?))
+            Ok::<usize, Error>(changelog.add_rows(rows.map_err(arrow_error)?))
         };
         let (before, after) = (side(before)?, side(after)?);
         for (group, key) in self.grouping.keys().iter().enumerate() {
             let old = self.accumulators.existed[group].then_some((before, group));
             let new = (self.accumulators.rows[group] > 0).then_some((after, group));
-            gathering.change(key, old, new);
+            changelog.change(key, old, new);
         }
-        gathering.count(rows.num_rows(), now_ms);
+        changelog.count(rows.num_rows(), now_ms);
         Ok(())
     }
 

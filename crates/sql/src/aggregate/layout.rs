@@ -1,7 +1,7 @@
 //! What an aggregate keeps for a group.
 
 use super::cell::CellKind;
-use crate::gathering::MiniBatch;
+use crate::mini_batch::MiniBatch;
 use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use headpond_rows::sums::{EXACT_PARTS, IS_SET, LOST};
@@ -99,7 +99,7 @@ pub(crate) struct AggregatePlan {
     pub(crate) layout: Layout,
     /// Whether an update needs no `-U`: the new row overwrites the old one.
     pub(crate) overwrites: bool,
-    /// Whether and how changes are gathered.
+    /// Whether and how long changes are buffered.
     pub(crate) mini_batch: Option<MiniBatch>,
     /// The form in which it is kept.
     pub(crate) format: RowFormat,

@@ -246,7 +246,7 @@ impl IntervalJoin {
         let plan = Arc::clone(&self.plan);
         loop {
             let join = Join { plan: &plan, other: &self.sides[1 - work.side], timed: true, changing: false };
-            if work.give(join, &self.buffers.piece, cx.output)? == Progress::More {
+            if work.give(join, &self.buffers.candidates, cx.output)? == Progress::More {
                 return Ok(Progress::More);
             }
             self.stage = match self.stage {
@@ -372,14 +372,14 @@ impl IntervalJoin {
         let plan = Arc::clone(&self.plan);
         while let Some(mut closing) = self.closing.take() {
             let stored = &self.sides[closing.side];
-            let Buffers { probe, piece, .. } = &mut self.buffers;
-            let columns = Columns { side: 1 - closing.side, own: &[], other: &piece.columns };
+            let Buffers { probe, candidates, .. } = &mut self.buffers;
+            let columns = Columns { side: 1 - closing.side, own: &[], other: &candidates.columns };
             if closing.emission.give(&plan, false, columns, cx.output)? == Progress::More {
                 self.closing = Some(closing);
                 return Ok(Progress::More);
             }
-            if probe.read(cx.state, stored, cx.processing_time_ms, piece)? {
-                for (entry, kept) in piece.kept.iter().enumerate().filter(|(_, kept)| kept.matches == 0) {
+            if probe.read(cx.state, stored, cx.processing_time_ms, candidates)? {
+                for (entry, kept) in candidates.kept.iter().enumerate().filter(|(_, kept)| kept.matches == 0) {
                     closing.emission.other(entry as u32, kept.copies);
                 }
                 self.closing = Some(closing);

@@ -1,15 +1,16 @@
 //! Puts stored rows together with the rows of a batch.
 
+use super::candidates::Candidates;
 use super::deltas::Delta;
 use super::emission::{Emission, ROWS_PER_SLICE};
-use super::piece::Piece;
 use super::plan::{Alone, JoinPlan};
 use arrow_array::{Array, ArrayRef, BooleanArray, UInt32Array};
 use headpond_runtime::batch::arrow_error;
 use headpond_state::Result;
 use std::collections::HashSet;
 
-/// How far the pairs of a piece have been looked at: for each stored row first the rows that go, then those that come.
+/// How far the pairs with the candidates have been looked at: for each stored row first the rows that go, then those
+/// that come.
 ///
 /// All pairs with rows that go are looked at before those with rows that come, and a stored row that is given alone is
 /// taken back before its first pair, or given after its last.
@@ -37,7 +38,7 @@ enum Phase {
 }
 
 impl Matching {
-    /// Begins with a new piece.
+    /// Begins with new candidates.
     pub(super) fn begin(&mut self, insert_only: bool) {
         self.phase = if insert_only { Phase::Coming } else { Phase::Going };
         self.entry = 0;
@@ -55,7 +56,7 @@ impl Matching {
         plan: &JoinPlan,
         (side, own_columns): (usize, &[ArrayRef]),
         deltas: &mut [Delta],
-        piece: &mut Piece,
+        candidates: &mut Candidates,
         timed: bool,
         emission: &mut Emission,
     ) -> Result<()> {
@@ -63,8 +64,8 @@ impl Matching {
         if self.phase == Phase::Left {
             self.phase = Phase::Done;
             if let (Some(alone), false) = (alone, timed) {
-                for (entry, kept) in piece.kept.iter().enumerate() {
-                    if kept.matches > 0 && piece.matches[entry] == 0 {
+                for (entry, kept) in candidates.kept.iter().enumerate() {
+                    if kept.matches > 0 && candidates.matches[entry] == 0 {
                         let diff = if alone == Alone::WithoutMatch { kept.copies } else { -kept.copies };
                         emission.other(entry as u32, diff);
                     }
@@ -72,8 +73,8 @@ impl Matching {
             }
             return Ok(());
         }
-        self.candidates(deltas, piece);
-        let holds = self.holds(plan, (side, own_columns), deltas, piece)?;
+        self.next_pairs(deltas, candidates);
+        let holds = self.holds(plan, (side, own_columns), deltas, candidates)?;
         for (index, (own, other)) in self.own.iter().zip(&self.other).enumerate() {
             if let Some(holds) = &holds
                 && !(holds.is_valid(index) && holds.value(index))
@@ -82,17 +83,17 @@ impl Matching {
             }
             let delta = &mut deltas[*own as usize];
             let entry = *other as usize;
-            let kept = piece.kept[entry];
+            let kept = candidates.kept[entry];
             delta.matches = delta.matches.saturating_add(kept.copies);
             if let Some(alone) = alone {
-                let before = piece.matches[entry];
-                piece.matches[entry] = before.saturating_add(delta.diff).max(0);
+                let before = candidates.matches[entry];
+                candidates.matches[entry] = before.saturating_add(delta.diff).max(0);
                 // Its matches of before may just have gone; then it was not given alone in between.
                 if before == 0 && kept.matches == 0 && delta.diff > 0 {
                     match alone {
                         Alone::WithoutMatch if !timed => emission.other(*other, -kept.copies),
                         Alone::WithoutMatch => {}
-                        Alone::WithMatch if timed && !self.given.insert(piece.keys.get(entry).into()) => {}
+                        Alone::WithMatch if timed && !self.given.insert(candidates.keys.get(entry).into()) => {}
                         Alone::WithMatch => emission.other(*other, kept.copies),
                     }
                 }
@@ -104,11 +105,11 @@ impl Matching {
         Ok(())
     }
 
-    /// The next pairs of the phase: indices of deltas and of the piece's rows.
-    fn candidates(&mut self, deltas: &[Delta], piece: &Piece) {
+    /// The next pairs of the phase: indices of deltas and of the candidates.
+    fn next_pairs(&mut self, deltas: &[Delta], candidates: &Candidates) {
         self.own.clear();
         self.other.clear();
-        while let Some((start, end)) = piece.owners.get(self.entry) {
+        while let Some((start, end)) = candidates.owners.get(self.entry) {
             let mut index = start + self.offset;
             while index < *end {
                 if self.own.len() >= ROWS_PER_SLICE {
@@ -137,13 +138,13 @@ impl Matching {
         plan: &JoinPlan,
         (side, own_columns): (usize, &[ArrayRef]),
         deltas: &[Delta],
-        piece: &Piece,
+        candidates: &Candidates,
     ) -> Result<Option<BooleanArray>> {
         let Some(condition) = plan.condition.as_ref().filter(|_| !self.own.is_empty()) else { return Ok(None) };
         let own: UInt32Array = self.own.iter().map(|index| deltas[*index as usize].row).collect::<Vec<_>>().into();
         let other: UInt32Array = self.other.clone().into();
         let holds = condition.holds(self.own.len(), |(of, column)| {
-            let (from, rows) = if *of == side { (own_columns, &own) } else { (&piece.columns[..], &other) };
+            let (from, rows) = if *of == side { (own_columns, &own) } else { (&candidates.columns[..], &other) };
             arrow_select::take::take(&from[*column], rows, None).map_err(arrow_error)
         })?;
         Ok(Some(holds))

@@ -11,20 +11,20 @@
 //! An outer, semi or anti join must know of each of its rows whether it has matches. It keeps their number with the
 //! row. When it becomes or ceases to be zero, what was given for the row alone is taken back or given again.
 //!
-//! A batch is worked through in pieces: a few thousand stored rows are read ([`Probe`](probe::Probe)), put together
+//! A batch is worked through in steps: a few thousand stored rows are read ([`Probe`](probe::Probe)), put together
 //! with the batch's rows ([`Matching`](matching::Matching)) and given ([`Emission`](emission::Emission)). Between any
 //! two of these steps the operator can stop and go on later, so a key with a million rows needs no more memory than any
 //! other.
 //!
-//! In reading order: `plan`, `rows`, `stored`, `deltas`, `piece`, `probe`, `emission`, `matching`, `work`, `regular`,
-//! `times`, `buckets`, `interval`.
+//! In reading order: `plan`, `rows`, `stored`, `deltas`, `candidates`, `probe`, `emission`, `matching`, `work`,
+//! `regular`, `times`, `buckets`, `interval`.
 
 mod buckets;
+mod candidates;
 mod deltas;
 mod emission;
 mod interval;
 mod matching;
-mod piece;
 mod plan;
 mod probe;
 mod regular;

@@ -1,6 +1,6 @@
-//! Reads the stored rows that a batch's rows may match, a piece at a time.
+//! Reads the stored rows that a batch's rows may match, some thousands at a time.
 
-use super::piece::Piece;
+use super::candidates::Candidates;
 use super::stored::Stored;
 use headpond_runtime::datum::column_of;
 use headpond_runtime::numbers::column_of_numbers;
@@ -67,31 +67,31 @@ impl Probe {
         self.owners.push(owners);
     }
 
-    /// Reads the next rows into `piece`; `false`: there are none any more.
+    /// Reads the next rows into `candidates`; `false`: there are none any more.
     pub(super) fn read(
         &mut self,
         backend: &mut dyn KeyedStateBackend,
         stored: &Stored,
         now_ms: i64,
-        piece: &mut Piece,
+        candidates: &mut Candidates,
     ) -> Result<bool> {
-        piece.clear();
+        candidates.clear();
         let columns = stored.types.len();
         let (values, numbers) = if stored.rows.of_numbers { (0, columns) } else { (columns, 0) };
-        piece.values.resize_with(values, Vec::new);
-        piece.numbers.resize_with(numbers, Vec::new);
-        while piece.kept.is_empty() && self.next < self.owners.len() {
-            self.scan(backend, stored, now_ms, piece)?;
+        candidates.values.resize_with(values, Vec::new);
+        candidates.numbers.resize_with(numbers, Vec::new);
+        while candidates.kept.is_empty() && self.next < self.owners.len() {
+            self.scan(backend, stored, now_ms, candidates)?;
         }
-        if piece.kept.is_empty() {
+        if candidates.kept.is_empty() {
             return Ok(false);
         }
-        piece.matches.extend(piece.kept.iter().map(|kept| kept.matches));
-        for (values, data_type) in piece.values.iter().zip(&stored.types) {
-            piece.columns.push(column_of(data_type, values)?);
+        candidates.matches.extend(candidates.kept.iter().map(|kept| kept.matches));
+        for (values, data_type) in candidates.values.iter().zip(&stored.types) {
+            candidates.columns.push(column_of(data_type, values)?);
         }
-        for (numbers, data_type) in piece.numbers.iter().zip(&stored.types) {
-            piece.columns.push(column_of_numbers(data_type, numbers)?);
+        for (numbers, data_type) in candidates.numbers.iter().zip(&stored.types) {
+            candidates.columns.push(column_of_numbers(data_type, numbers)?);
         }
         Ok(true)
     }
@@ -101,7 +101,7 @@ impl Probe {
         backend: &mut dyn KeyedStateBackend,
         stored: &Stored,
         now_ms: i64,
-        piece: &mut Piece,
+        candidates: &mut Candidates,
     ) -> Result<()> {
         let side = &stored.rows;
         let Probe { starts, prefix_lens, ends, owners, next, resume, width, scratch, numbers } = self;
@@ -126,22 +126,22 @@ impl Probe {
             if stopped.is_some() {
                 return Ok(ControlFlow::Break(()));
             }
-            if piece.is_full() {
+            if candidates.is_full() {
                 stopped = Some((index, entry.key.to_vec()));
                 return Ok(ControlFlow::Break(()));
             }
             let kept = if side.of_numbers {
-                side.read_numbers(entry.value, now_ms, numbers, &mut piece.numbers)?
+                side.read_numbers(entry.value, now_ms, numbers, &mut candidates.numbers)?
             } else {
                 let rest = &entry.key[ranges[index].prefix.len()..];
-                side.read(rest, entry.value, now_ms, scratch, &mut piece.values)?
+                side.read(rest, entry.value, now_ms, scratch, &mut candidates.values)?
             };
             if let Some(kept) = kept {
-                piece.bytes += entry.key.len() + entry.value.len();
-                piece.owners.push(owners[first + index]);
-                piece.kept.push(kept);
+                candidates.bytes += entry.key.len() + entry.value.len();
+                candidates.owners.push(owners[first + index]);
+                candidates.kept.push(kept);
                 if side.tracked {
-                    piece.keys.push(entry.key);
+                    candidates.keys.push(entry.key);
                 }
             }
             Ok(ControlFlow::Continue(()))

@@ -141,7 +141,7 @@ impl RegularJoin {
         let plan = Arc::clone(&self.plan);
         loop {
             let join = Join { plan: &plan, other: &self.sides[1 - work.side], timed: false, changing: self.changing };
-            if work.give(join, &self.buffers.piece, cx.output)? == Progress::More {
+            if work.give(join, &self.buffers.candidates, cx.output)? == Progress::More {
                 return Ok(Progress::More);
             }
             self.stage = match self.stage {

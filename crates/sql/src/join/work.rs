@@ -1,9 +1,9 @@
 //! A batch that is being joined, and the states it is joined with.
 
+use super::candidates::Candidates;
 use super::deltas::Deltas;
 use super::emission::{Columns, Emission};
 use super::matching::Matching;
-use super::piece::Piece;
 use super::plan::{Alone, JoinPlan};
 use super::probe::Probe;
 use super::rows::Kept;
@@ -30,7 +30,7 @@ pub(super) struct Work {
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
     pub(super) probe: Probe,
-    pub(super) piece: Piece,
+    pub(super) candidates: Candidates,
     pub(super) writes: WriteBatch,
     pub(super) scratch: Vec<Datum>,
     pub(super) numbers: Vec<Option<i64>>,
@@ -63,18 +63,18 @@ impl Work {
         cx: &mut OperatorContext<'_>,
     ) -> Result<Progress> {
         loop {
-            if self.give(join, &buffers.piece, cx.output)? == Progress::More {
+            if self.give(join, &buffers.candidates, cx.output)? == Progress::More {
                 return Ok(Progress::More);
             }
             if !self.matching.is_done() {
                 let own = (self.side, self.batch.changes.rows().columns());
                 let Work { matching, deltas, emission, .. } = self;
-                matching.next(join.plan, own, &mut deltas.deltas, &mut buffers.piece, join.timed, emission)?;
+                matching.next(join.plan, own, &mut deltas.deltas, &mut buffers.candidates, join.timed, emission)?;
                 continue;
             }
             self.keep_matches(join, buffers, cx.state)?;
-            let Buffers { probe, piece, .. } = buffers;
-            if !probe.read(cx.state, join.other, self.now_ms, piece)? {
+            let Buffers { probe, candidates, .. } = buffers;
+            if !probe.read(cx.state, join.other, self.now_ms, candidates)? {
                 return Ok(Progress::Done);
             }
             self.matching.begin(!self.takes_back);
@@ -82,14 +82,14 @@ impl Work {
     }
 
     /// Gives what there is to give, until the output is full.
-    pub(super) fn give(&mut self, join: Join<'_>, piece: &Piece, output: &mut Output) -> Result<Progress> {
-        let columns = Columns { side: self.side, own: self.batch.changes.rows().columns(), other: &piece.columns };
+    pub(super) fn give(&mut self, join: Join<'_>, candidates: &Candidates, output: &mut Output) -> Result<Progress> {
+        let columns = Columns { side: self.side, own: self.batch.changes.rows().columns(), other: &candidates.columns };
         self.emission.give(join.plan, join.changing, columns, output)
     }
 
     /// Writes the numbers of matches that have changed.
     fn keep_matches(&mut self, join: Join<'_>, buffers: &mut Buffers, state: &mut dyn KeyedStateBackend) -> Result<()> {
-        let Buffers { piece, writes, scratch, .. } = buffers;
+        let Buffers { candidates, writes, scratch, .. } = buffers;
         let Stored { state: id, rows, .. } = join.other;
         if !rows.tracked {
             return Ok(());
@@ -97,14 +97,14 @@ impl Work {
         // Where no match ever goes, it is enough to know whether there is one.
         let counts = join.plan.sides[self.side].changing;
         writes.clear();
-        for (entry, (kept, matches)) in piece.kept.iter().zip(&piece.matches).enumerate() {
+        for (entry, (kept, matches)) in candidates.kept.iter().zip(&candidates.matches).enumerate() {
             if kept.matches == *matches || !counts && kept.matches > 0 {
                 continue;
             }
             let kept = Kept { copies: kept.copies, matches: *matches };
             let mut result = Ok(());
-            writes.put_with(*id, piece.keys.get(entry), |out| {
-                let columns = |row: &mut Vec<Datum>| piece.push_row(entry, row);
+            writes.put_with(*id, candidates.keys.get(entry), |out| {
+                let columns = |row: &mut Vec<Datum>| candidates.push_row(entry, row);
                 result = rows.put(kept, self.now_ms, scratch, columns, out);
             });
             result?;

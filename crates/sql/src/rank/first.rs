@@ -7,7 +7,7 @@
 use super::RankPlan;
 use super::sort_key::SortKeys;
 use crate::aggregate::Grouping;
-use crate::gathering::{Gathering, give_slices};
+use crate::mini_batch::{ChangelogBuffer, give_slices};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_rows::{RowCodec, RowEvolution};
 use headpond_runtime::KeyedBatch;
@@ -59,7 +59,7 @@ impl KeyedOperatorFactory for FirstRowFactory {
             sort_keys: SortKeys::new(&plan, setup.max_parallelism)?,
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            gathering: Gathering::new(Arc::clone(&plan.output), plan.overwrites),
+            changelog: ChangelogBuffer::new(Arc::clone(&plan.output), plan.overwrites),
             pending: None,
             plan,
         }))
@@ -81,7 +81,7 @@ struct FirstRow {
     sort_keys: SortKeys,
     grouping: Grouping,
     writes: WriteBatch,
-    gathering: Gathering,
+    changelog: ChangelogBuffer,
     /// What is computed and not yet given.
     pending: Option<ChangeBatch>,
 }
@@ -96,7 +96,7 @@ impl KeyedOperator for FirstRow {
         }
         self.apply(batch, cx)?;
         if self.plan.mini_batch.is_none() {
-            self.pending = self.gathering.take()?;
+            self.pending = self.changelog.take()?;
         }
         self.resume(cx)
     }
@@ -106,14 +106,14 @@ impl KeyedOperator for FirstRow {
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.gathering, cx)) {
-            self.pending = self.gathering.take()?;
+        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.changelog, cx)) {
+            self.pending = self.changelog.take()?;
         }
         self.resume(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(&self.gathering)
+        self.plan.mini_batch?.due_ms(&self.changelog)
     }
 }
 
@@ -133,7 +133,7 @@ impl FirstRow {
         let stored = self.load(&mut *cx.state, cx.processing_time_ms)?;
         let replaced = self.replaced(changes, &stored, &best, |row| sort_keys.get(row as usize))?;
         self.store(changes, &replaced, &best, cx)?;
-        self.gather(changes, &stored, &replaced, &best, cx.processing_time_ms)
+        self.buffer_changes(changes, &stored, &replaced, &best, cx.processing_time_ms)
     }
 
     /// The stored rows of the batch's keys.
@@ -211,7 +211,7 @@ impl FirstRow {
         cx.state.write(&mut self.writes)
     }
 
-    fn gather(
+    fn buffer_changes(
         &mut self,
         changes: &ChangeBatch,
         stored: &[Option<Vec<Datum>>],
@@ -237,16 +237,16 @@ impl FirstRow {
             });
         }
         let (before, after) = (self.rows(before, updated.len())?, self.rows(after, replaced.len())?);
-        let (before, after) = (self.gathering.add_rows(before), self.gathering.add_rows(after));
+        let (before, after) = (self.changelog.add_rows(before), self.changelog.add_rows(after));
         let mut updates = 0;
         for (row, group) in replaced.iter().enumerate() {
             let old = stored[*group].is_some().then(|| {
                 updates += 1;
                 (before, updates - 1)
             });
-            self.gathering.change(self.grouping.keys().get(*group), old, Some((after, row)));
+            self.changelog.change(self.grouping.keys().get(*group), old, Some((after, row)));
         }
-        self.gathering.count(changes.num_rows(), now_ms);
+        self.changelog.count(changes.num_rows(), now_ms);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ mod top;
 pub(crate) use first::FirstRowFactory;
 pub(crate) use top::TopRowsFactory;
 
-use crate::gathering::MiniBatch;
+use crate::mini_batch::MiniBatch;
 use arrow_schema::SchemaRef;
 use headpond_rows::RowFormat;
 use headpond_state::StateColumns;
@@ -45,7 +45,7 @@ pub(crate) struct RankPlan {
     pub(crate) output: SchemaRef,
     /// Whether an update needs no `-U`: the new row overwrites the old one.
     pub(crate) overwrites: bool,
-    /// Whether and how changes are gathered.
+    /// Whether and how long changes are buffered.
     pub(crate) mini_batch: Option<MiniBatch>,
     /// The form in which rows are kept.
     pub(crate) format: RowFormat,

@@ -10,7 +10,7 @@
 use super::sort_key::SortKeys;
 use super::{RankPlan, WITHOUT_STATE};
 use crate::aggregate::Grouping;
-use crate::gathering::{Gathering, Pick, give_slices};
+use crate::mini_batch::{ChangelogBuffer, Pick, give_slices};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
@@ -109,7 +109,7 @@ impl KeyedOperatorFactory for TopRowsFactory {
             row_schema: self.row_schema.clone(),
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            gathering: Gathering::new(Arc::clone(&plan.output), plan.overwrites),
+            changelog: ChangelogBuffer::new(Arc::clone(&plan.output), plan.overwrites),
             pending: None,
             plan,
         }))
@@ -156,7 +156,7 @@ struct TopRows {
     row_schema: KeySchema,
     grouping: Grouping,
     writes: WriteBatch,
-    gathering: Gathering,
+    changelog: ChangelogBuffer,
     /// What is computed and not yet given.
     pending: Option<ChangeBatch>,
 }
@@ -195,7 +195,7 @@ impl KeyedOperator for TopRows {
         }
         self.apply(batch, cx).map_err(|error| error.with(Context::State, ROWS))?;
         if self.plan.mini_batch.is_none() {
-            self.pending = self.gathering.take()?;
+            self.pending = self.changelog.take()?;
         }
         self.resume(cx)
     }
@@ -205,14 +205,14 @@ impl KeyedOperator for TopRows {
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.gathering, cx)) {
-            self.pending = self.gathering.take()?;
+        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.changelog, cx)) {
+            self.pending = self.changelog.take()?;
         }
         self.resume(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(&self.gathering)
+        self.plan.mini_batch?.due_ms(&self.changelog)
     }
 }
 
@@ -236,7 +236,7 @@ impl TopRows {
         if !self.writes.is_empty() {
             cx.state.write(&mut self.writes)?;
         }
-        self.gather(&batch.changes, rows, cx.processing_time_ms)
+        self.buffer_changes(&batch.changes, rows, cx.processing_time_ms)
     }
 
     /// The batch's changes by group and row.
@@ -408,8 +408,8 @@ impl TopRows {
         }
     }
 
-    /// Turns rows into columns and gathers their changes.
-    fn gather(&mut self, changes: &ChangeBatch, rows: Emitted, now_ms: i64) -> Result<()> {
+    /// Turns rows into columns and buffers their changes.
+    fn buffer_changes(&mut self, changes: &ChangeBatch, rows: Emitted, now_ms: i64) -> Result<()> {
         let first_rows = self.grouping.first_rows();
         let of_keys: UInt32Array = rows.groups.iter().map(|group| first_rows[*group]).collect::<Vec<_>>().into();
         let mut columns: Vec<ArrayRef> = Vec::with_capacity(self.plan.output.fields().len());
@@ -427,12 +427,12 @@ impl TopRows {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.groups.len()));
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options).map_err(arrow_error)?;
-        let batch = self.gathering.add_rows(batch);
+        let batch = self.changelog.add_rows(batch);
         let pick = |row: Option<usize>| -> Option<Pick> { row.map(|row| (batch, row)) };
         for (key, old, new) in &rows.changes {
-            self.gathering.change(key, pick(*old), pick(*new));
+            self.changelog.change(key, pick(*old), pick(*new));
         }
-        self.gathering.count(changes.num_rows(), now_ms);
+        self.changelog.count(changes.num_rows(), now_ms);
         Ok(())
     }
 }

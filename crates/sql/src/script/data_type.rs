@@ -14,7 +14,7 @@
 //! | `ROW<…>`, `ARRAY<…>`, `MAP<…>` | `Struct`, `List`, `Map` |
 
 use super::refusal::refused;
-use super::scan::Piece;
+use super::scan::StatementText;
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
 use super::words::{parse_words, word_here};
 use crate::position::{At, Position};
@@ -30,7 +30,7 @@ const DEPTH_MAX: usize = 32;
 
 /// Parses a type that stands alone.
 pub(crate) fn parse_type_text(text: &str) -> Result<DataType> {
-    let mut parser = parser(tokenize(&Piece { position: Position::START, text })?);
+    let mut parser = parser(tokenize(&StatementText { position: Position::START, text })?);
     let parsed = TypeParser::new(&mut parser).parse(0)?;
     match parser.peek_token_ref().token {
         Token::EOF => Ok(parsed),

@@ -4,7 +4,7 @@
 //! of `sqlparser` knows `WATERMARK FOR`, computed columns, `ROW<…>` or a setting without quotes. Queries inside are
 //! parsed by `sqlparser` in a dialect of ours. Anything else is refused by name before anything starts.
 //!
-//! In reading order: `scan` (text to pieces), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`,
+//! In reading order: `scan` (text to statements), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`,
 //! `data_type`.
 
 mod create_table;
@@ -66,12 +66,12 @@ pub struct Statement {
 pub fn parse(text: &str, file: &str) -> Result<Script> {
     let mut statements = Vec::new();
     let mut set_begun = None;
-    for piece in scan::pieces(text).map_err(|error| error.with(Context::Path, file))? {
-        let beginning = piece.beginning();
-        let position = piece.position;
-        let parsed = statement::parse_piece(&piece, &mut set_begun);
+    for statement in scan::statement_texts(text).map_err(|error| error.with(Context::Path, file))? {
+        let beginning = statement.beginning();
+        let position = statement.position;
+        let parsed = statement::parse_statement_text(&statement, &mut set_begun);
         let kind = parsed.map_err(|error| {
-            let secrets = Secrets::of(piece.text);
+            let secrets = Secrets::of(statement.text);
             in_statement(error.rewritten(|text| secrets.hide_quoted(text)), file, position, &beginning)
         })?;
         statements.extend(kind.map(|kind| Statement { position, beginning, kind }));

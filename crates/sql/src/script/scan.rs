@@ -8,14 +8,14 @@ use headpond_state::{Error, Result};
 
 /// A statement's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Piece<'a> {
+pub(crate) struct StatementText<'a> {
     /// Where it begins.
     pub(crate) position: Position,
     /// Its text, without the semicolon.
     pub(crate) text: &'a str,
 }
 
-impl Piece<'_> {
+impl StatementText<'_> {
     /// The first word, in capitals.
     pub(crate) fn first_word(&self) -> String {
         let end = self.text.find(|c: char| !is_word(c)).unwrap_or(self.text.len());
@@ -41,9 +41,9 @@ const STATEMENT_WORDS: [&str; 18] = [
 ];
 
 /// The statements of a text.
-pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>> {
+pub(crate) fn statement_texts(text: &str) -> Result<Vec<StatementText<'_>>> {
     let mut cursor = Cursor::new(text, Position::START);
-    let mut pieces = Vec::new();
+    let mut texts = Vec::new();
     loop {
         cursor.skip_blank()?;
         while cursor.peek() == Some(';') {
@@ -52,11 +52,11 @@ pub(crate) fn pieces(text: &str) -> Result<Vec<Piece<'_>>> {
         }
         let (start, position) = (cursor.offset, cursor.position);
         if cursor.peek().is_none() {
-            return Ok(pieces);
+            return Ok(texts);
         }
-        let first = Piece { position, text: &text[start..] }.first_word();
+        let first = StatementText { position, text: &text[start..] }.first_word();
         let end = cursor.skip_statement(matches!(first.as_str(), "SET" | "RESET"))?;
-        pieces.push(Piece { position, text: text[start..end].trim_end() });
+        texts.push(StatementText { position, text: text[start..end].trim_end() });
     }
 }
 
@@ -156,7 +156,7 @@ impl<'a> Cursor<'a> {
 
     /// Whether a word that begins a statement stands here.
     pub(super) fn at_statement(&self) -> bool {
-        let word = Piece { position: self.position, text: self.rest() }.first_word();
+        let word = StatementText { position: self.position, text: self.rest() }.first_word();
         STATEMENT_WORDS.contains(&word.as_str())
     }
 

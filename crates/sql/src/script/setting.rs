@@ -3,14 +3,14 @@
 //! `SET 'a.b' = 'c'`, `SET a.b=c`, `SET a.b = 10 s` and `SET a.b = "c"` are one and the same. White space within a key,
 //! and line breaks within a value next to a dot or inside quotes, come from pasting and are dropped.
 
-use super::scan::{Cursor, Piece};
+use super::scan::{Cursor, StatementText};
 use super::statement_kind::StatementKind;
 use crate::position::At;
 use headpond_state::{Error, Result};
 
 /// Parses a `SET`.
-pub(super) fn parse_set(piece: &Piece<'_>) -> Result<StatementKind> {
-    let mut cursor = after_first_word(piece);
+pub(super) fn parse_set(source: &StatementText<'_>) -> Result<StatementKind> {
+    let mut cursor = after_first_word(source);
     let Some(key) = parse_key(&mut cursor)? else { return Ok(StatementKind::Show { key: None }) };
     cursor.skip_blank()?;
     match cursor.peek() {
@@ -39,8 +39,8 @@ pub(super) fn parse_set(piece: &Piece<'_>) -> Result<StatementKind> {
 }
 
 /// Parses a `RESET`.
-pub(super) fn parse_reset(piece: &Piece<'_>) -> Result<StatementKind> {
-    let mut cursor = after_first_word(piece);
+pub(super) fn parse_reset(source: &StatementText<'_>) -> Result<StatementKind> {
+    let mut cursor = after_first_word(source);
     let key = parse_key(&mut cursor)?;
     cursor.skip_blank()?;
     match cursor.peek() {
@@ -49,9 +49,9 @@ pub(super) fn parse_reset(piece: &Piece<'_>) -> Result<StatementKind> {
     }
 }
 
-fn after_first_word<'a>(piece: &Piece<'a>) -> Cursor<'a> {
-    let mut cursor = Cursor::new(piece.text, piece.position);
-    for _ in piece.first_word().chars() {
+fn after_first_word<'a>(source: &StatementText<'a>) -> Cursor<'a> {
+    let mut cursor = Cursor::new(source.text, source.position);
+    for _ in source.first_word().chars() {
         cursor.bump();
     }
     cursor

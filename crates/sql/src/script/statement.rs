@@ -3,7 +3,7 @@
 use super::create_table::parse_create_table;
 use super::hint::hints;
 use super::refusal::refused;
-use super::scan::Piece;
+use super::scan::StatementText;
 use super::setting::{parse_reset, parse_set};
 use super::statement_kind::{Explained, Insert, SourceQuery, StatementKind};
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
@@ -16,24 +16,27 @@ use headpond_state::names::nearest;
 use headpond_state::{Error, Result};
 
 /// Parses a statement; `None` for the words around a statement set. `set_begun` is where an open statement set began.
-pub(super) fn parse_piece(piece: &Piece<'_>, set_begun: &mut Option<Position>) -> Result<Option<StatementKind>> {
-    match piece.first_word().as_str() {
-        "SET" => return parse_set(piece).map(Some),
-        "RESET" => return parse_reset(piece).map(Some),
+pub(super) fn parse_statement_text(
+    source: &StatementText<'_>,
+    set_begun: &mut Option<Position>,
+) -> Result<Option<StatementKind>> {
+    match source.first_word().as_str() {
+        "SET" => return parse_set(source).map(Some),
+        "RESET" => return parse_reset(source).map(Some),
         _ => {}
     }
-    let tokens = tokenize(piece)?;
+    let tokens = tokenize(source)?;
     let mut parser = parser(tokens.clone());
     if parse_words(&mut parser, &["EXECUTE", "STATEMENT", "SET"]) {
         if !parse_words(&mut parser, &["BEGIN"]) {
             return Err(unexpected(&parser, "BEGIN"));
         }
-        begin_set(piece.position, set_begun)?;
+        begin_set(source.position, set_begun)?;
     } else if parse_words(&mut parser, &["BEGIN", "STATEMENT", "SET"]) {
-        begin_set(piece.position, set_begun)?;
+        begin_set(source.position, set_begun)?;
     } else if parse_words(&mut parser, &["END"]) {
         if set_begun.take().is_none() {
-            return Err(Error::invalid("END closes no statement set").at(piece.position));
+            return Err(Error::invalid("END closes no statement set").at(source.position));
         }
         return end(&mut parser).map(|()| None);
     }
@@ -42,7 +45,7 @@ pub(super) fn parse_piece(piece: &Piece<'_>, set_begun: &mut Option<Position>) -
     }
     let kind = parse_statement(&mut parser, &tokens)?;
     if set_begun.is_some() && !matches!(kind, StatementKind::Insert(_)) {
-        return Err(Error::unsupported("a statement set holds INSERT statements only").at(piece.position));
+        return Err(Error::unsupported("a statement set holds INSERT statements only").at(source.position));
     }
     end(&mut parser).map(|()| Some(kind))
 }

@@ -1,6 +1,6 @@
 //! The words of a statement, with their places in the file.
 
-use super::scan::Piece;
+use super::scan::StatementText;
 use crate::dialect::HeadpondDialect;
 use crate::position::{At, Position};
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
@@ -8,14 +8,14 @@ use datafusion_sql::sqlparser::tokenizer::{Location, Span, Token, TokenWithSpan,
 use headpond_state::{Error, Result};
 
 /// The words of a statement; places are those in the file.
-pub(super) fn tokenize(piece: &Piece<'_>) -> Result<Vec<TokenWithSpan>> {
-    let mut tokens = Tokenizer::new(&HeadpondDialect, piece.text).tokenize_with_location().map_err(|error| {
-        let position = in_file(error.location, piece.position).into();
+pub(super) fn tokenize(source: &StatementText<'_>) -> Result<Vec<TokenWithSpan>> {
+    let mut tokens = Tokenizer::new(&HeadpondDialect, source.text).tokenize_with_location().map_err(|error| {
+        let position = in_file(error.location, source.position).into();
         Error::invalid(error.message).at(position)
     })?;
     for token in &mut tokens {
-        token.span.start = in_file(token.span.start, piece.position);
-        token.span.end = in_file(token.span.end, piece.position);
+        token.span.start = in_file(token.span.start, source.position);
+        token.span.end = in_file(token.span.end, source.position);
     }
     Ok(tokens)
 }

@@ -1,8 +1,8 @@
-//! Changes gathered by key before they are emitted.
+//! Changes buffered by key before they are emitted.
 //!
-//! State is written at once; only what is told about it waits. For each key that a batch touches the gathering knows
+//! State is written at once; only what is told about it waits. For each key that a batch touches the buffer knows
 //! the row from before the first change and the row after the last one. When it is emptied, a key whose rows differ
-//! gives its changes: what came and went in between nobody sees. A mini-batch gathers over several ticks
+//! gives its changes: what came and went in between nobody sees. A mini-batch goes over several ticks
 //! ([`MiniBatch`]); otherwise each batch's changes are given at once.
 
 use arrow_array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// How many rows are given at a time.
 const ROWS_PER_SLICE: usize = 8192;
 
-/// How long changes are gathered (`table.exec.mini-batch.*`).
+/// How long changes are buffered (`table.exec.mini-batch.*`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MiniBatch {
     /// How long at most, in milliseconds of processing time.
@@ -27,24 +27,24 @@ pub(crate) struct MiniBatch {
 }
 
 impl MiniBatch {
-    /// Whether what is gathered is to be given at the end of a tick.
-    pub(crate) fn is_due(&self, gathering: &Gathering, cx: &OperatorContext<'_>) -> bool {
-        let Some(due_ms) = self.due_ms(gathering) else { return false };
-        cx.cut || cx.end_of_input || gathering.rows >= self.rows || cx.processing_time_ms >= due_ms
+    /// Whether what is buffered is to be given at the end of a tick.
+    pub(crate) fn is_due(&self, changelog: &ChangelogBuffer, cx: &OperatorContext<'_>) -> bool {
+        let Some(due_ms) = self.due_ms(changelog) else { return false };
+        cx.cut || cx.end_of_input || changelog.rows >= self.rows || cx.processing_time_ms >= due_ms
     }
 
-    /// When what is gathered must be given at the latest, in milliseconds of processing time.
-    pub(crate) fn due_ms(&self, gathering: &Gathering) -> Option<i64> {
-        gathering.since_ms.map(|since_ms| since_ms.saturating_add(self.latency_ms))
+    /// When what is buffered must be given at the latest, in milliseconds of processing time.
+    pub(crate) fn due_ms(&self, changelog: &ChangelogBuffer) -> Option<i64> {
+        changelog.since_ms.map(|since_ms| since_ms.saturating_add(self.latency_ms))
     }
 }
 
-/// A row of one of the batches of a gathering.
+/// A row of one of the batches of a [`ChangelogBuffer`].
 pub(crate) type Pick = (usize, usize);
 
-/// The changes.
+/// The changes of keys.
 #[derive(Debug)]
-pub(crate) struct Gathering {
+pub(crate) struct ChangelogBuffer {
     schema: SchemaRef,
     /// Whether an update needs no `-U`.
     overwrites: bool,
@@ -62,10 +62,10 @@ struct Pair {
     after: Option<Pick>,
 }
 
-impl Gathering {
+impl ChangelogBuffer {
     /// No changes yet of rows with these columns.
     pub(crate) fn new(schema: SchemaRef, overwrites: bool) -> Self {
-        Gathering {
+        ChangelogBuffer {
             schema,
             overwrites,
             batches: Vec::new(),
@@ -99,7 +99,7 @@ impl Gathering {
         }
     }
 
-    /// The changes so far; the gathering is empty then. Rows are taken back before others come: in whatever key a
+    /// The changes so far; the buffer is empty then. Rows are taken back before others come: in whatever key a
     /// reader sees them, no row that has come is taken away again.
     pub(crate) fn take(&mut self) -> Result<Option<ChangeBatch>> {
         let changed = self.differing()?;

@@ -7,15 +7,15 @@ use headpond_state::Result;
 use headpond_state::backend::KeyBatch;
 use headpond_state::schema::Datum;
 
-/// Stored rows of a piece.
-const ROWS_PER_PIECE: usize = 4096;
+/// The most stored rows that are read at once.
+const CANDIDATES_MAX: usize = 4096;
 
-/// Bytes of stored rows after which a piece ends.
-const BYTES_PER_PIECE: usize = 1 << 20;
+/// Bytes of stored rows after which no more are read at once.
+const CANDIDATE_BYTES_MAX: usize = 1 << 20;
 
 /// Stored rows that have been read.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct Candidates {
     /// For each row the batch's rows that it may match: from, to.
     pub(super) owners: Vec<(u32, u32)>,
     /// What is kept of each row.
@@ -33,7 +33,7 @@ pub(super) struct Piece {
     pub(super) bytes: usize,
 }
 
-impl Piece {
+impl Candidates {
     pub(super) fn clear(&mut self) {
         self.owners.clear();
         self.kept.clear();
@@ -54,6 +54,6 @@ impl Piece {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.kept.len() >= ROWS_PER_PIECE || self.bytes >= BYTES_PER_PIECE
+        self.kept.len() >= CANDIDATES_MAX || self.bytes >= CANDIDATE_BYTES_MAX
     }
 }
