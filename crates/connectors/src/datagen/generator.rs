@@ -20,11 +20,11 @@ pub(super) struct Generator {
     /// What the column's random values follow from.
     seed: u64,
     null_rate: f64,
-    kind: Kind,
+    kind: FieldKind,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum FieldKind {
     Bool,
     Whole {
         least: i64,
@@ -80,8 +80,8 @@ impl Generator {
     /// The number of rows after which the column has no value, if there is one.
     pub(super) fn rows_max(&self) -> Option<u64> {
         match self.kind {
-            Kind::Sequence { start, end: Some(end) } if end < start => Some(0),
-            Kind::Sequence { start, end: Some(end) } => Some(end.abs_diff(start).saturating_add(1)),
+            FieldKind::Sequence { start, end: Some(end) } if end < start => Some(0),
+            FieldKind::Sequence { start, end: Some(end) } => Some(end.abs_diff(start).saturating_add(1)),
             _ => None,
         }
     }
@@ -93,35 +93,35 @@ impl Generator {
             return column.append_null();
         }
         match (&self.kind, column.values_mut()) {
-            (Kind::Bool, Values::Bool(values)) => values.push(bits & 1 == 1),
-            (Kind::Whole { least, greatest, skew }, values) => {
+            (FieldKind::Bool, Values::Bool(values)) => values.push(bits & 1 == 1),
+            (FieldKind::Whole { least, greatest, skew }, values) => {
                 push_whole(whole(bits, *least, *greatest, *skew), values)
             }
-            (Kind::Sequence { start, .. }, values) => push_whole(start.wrapping_add_unsigned(row), values),
-            (Kind::Float { least, greatest }, Values::Float64(values)) => {
+            (FieldKind::Sequence { start, .. }, values) => push_whole(start.wrapping_add_unsigned(row), values),
+            (FieldKind::Float { least, greatest }, Values::Float64(values)) => {
                 values.push(least + (greatest - least) * share(bits));
             }
-            (Kind::Float { least, greatest }, Values::Float32(values)) => {
+            (FieldKind::Float { least, greatest }, Values::Float32(values)) => {
                 values.push((least + (greatest - least) * share(bits)) as f32);
             }
-            (Kind::Decimal { least, greatest }, Values::Decimal { values, .. }) => {
+            (FieldKind::Decimal { least, greatest }, Values::Decimal { values, .. }) => {
                 let wide = u128::from(bits) << 64 | u128::from(mixed(bits ^ 1));
                 values.push(match greatest.abs_diff(*least).checked_add(1) {
                     Some(count) => least.wrapping_add_unsigned(wide % count),
                     None => wide.cast_signed(),
                 });
             }
-            (Kind::Timestamp { start, step, max_past }, Values::Timestamp { values, .. }) => {
+            (FieldKind::Timestamp { start, step, max_past }, Values::Timestamp { values, .. }) => {
                 let turn = start.wrapping_add(step.wrapping_mul(row.cast_signed()));
                 values.push(turn.wrapping_sub_unsigned(below(bits, max_past.saturating_add(1))));
             }
-            (Kind::Text { length }, Values::Text(values)) => {
+            (FieldKind::Text { length }, Values::Text(values)) => {
                 let digits =
                     |position: usize| mixed(bits.wrapping_add(position as u64 / 16)) >> (position % 16 * 4) & 15;
                 let text: Vec<u8> = (0..*length).map(|position| LETTERS[digits(position) as usize]).collect();
                 values.push(&text);
             }
-            (Kind::Bytes { length }, Values::Binary(values)) => {
+            (FieldKind::Bytes { length }, Values::Binary(values)) => {
                 let byte = |position: usize| mixed(bits.wrapping_add(position as u64 / 8)).to_le_bytes()[position % 8];
                 values.push(&(0..*length).map(byte).collect::<Vec<u8>>());
             }
@@ -140,10 +140,10 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn random(&self) -> Result<Kind> {
+    fn random(&self) -> Result<FieldKind> {
         let name = self.field.name();
         Ok(match self.field.data_type() {
-            DataType::Boolean => Kind::Bool,
+            DataType::Boolean => FieldKind::Bool,
             DataType::Int8 => self.whole(i8::MIN.into(), i8::MAX.into())?,
             DataType::Int16 => self.whole(i16::MIN.into(), i16::MAX.into())?,
             DataType::Int32 => self.whole(i32::MIN.into(), i32::MAX.into())?,
@@ -151,7 +151,7 @@ impl Reader<'_> {
             DataType::Float32 | DataType::Float64 => {
                 let number = |text: &str| text.trim().parse::<f64>().ok().filter(|number| number.is_finite());
                 let (least, greatest) = self.bounds(0.0, 1.0, "a number", number)?;
-                Kind::Float { least, greatest }
+                FieldKind::Float { least, greatest }
             }
             DataType::Decimal128(precision, scale) => {
                 let most = 10_i128.checked_pow(u32::from(*precision)).map_or(i128::MAX, |bound| bound - 1);
@@ -161,12 +161,12 @@ impl Reader<'_> {
                     (decimal.unscaled.abs() <= most).then_some(decimal.unscaled)
                 };
                 let (least, greatest) = self.bounds(-most, most, &sql_type(self.field.data_type()), number)?;
-                Kind::Decimal { least, greatest }
+                FieldKind::Decimal { least, greatest }
             }
             DataType::Date32 => {
                 let date = |text: &str| parse_date(text.trim().as_bytes());
                 let (least, greatest) = self.bounds(19_723, 20_088, "a DATE such as 2024-01-31", date)?;
-                Kind::Whole { least: least.into(), greatest: greatest.into(), skew: None }
+                FieldKind::Whole { least: least.into(), greatest: greatest.into(), skew: None }
             }
             DataType::Timestamp(unit, _) => {
                 let text = self.options.field_text(&declared::FIELD_START, name).unwrap_or(FIRST_TIMESTAMP);
@@ -180,14 +180,14 @@ impl Reader<'_> {
                     self.refuse(&declared::FIELD_START, "expected a timestamp such as 2024-01-01 00:00:00")
                 })?;
                 let step = self.ticks(&declared::FIELD_STEP, per_second)?;
-                Kind::Timestamp {
+                FieldKind::Timestamp {
                     start,
                     step,
                     max_past: self.ticks(&declared::FIELD_MAX_PAST, per_second)?.unsigned_abs(),
                 }
             }
-            DataType::Utf8 => Kind::Text { length: self.length()? },
-            DataType::Binary => Kind::Bytes { length: self.length()? },
+            DataType::Utf8 => FieldKind::Text { length: self.length()? },
+            DataType::Binary => FieldKind::Bytes { length: self.length()? },
             other => {
                 return Err(Error::unsupported(format!("datagen does not make values of {}", sql_type(other)))
                     .with(Context::Column, name)
@@ -196,7 +196,7 @@ impl Reader<'_> {
         })
     }
 
-    fn sequence(&self) -> Result<Kind> {
+    fn sequence(&self) -> Result<FieldKind> {
         let (least, greatest) = match self.field.data_type() {
             DataType::Int8 => (i8::MIN.into(), i8::MAX.into()),
             DataType::Int16 => (i16::MIN.into(), i16::MAX.into()),
@@ -215,16 +215,16 @@ impl Reader<'_> {
         let start = number(&declared::FIELD_START)?.unwrap_or(0);
         // A narrow column ends where its type does.
         let end = number(&declared::FIELD_END)?.or((greatest != i64::MAX).then_some(greatest));
-        Ok(Kind::Sequence { start, end })
+        Ok(FieldKind::Sequence { start, end })
     }
 
-    fn whole(&self, least: i64, greatest: i64) -> Result<Kind> {
+    fn whole(&self, least: i64, greatest: i64) -> Result<FieldKind> {
         let skew = self.options.field_float(&declared::FIELD_SKEW, self.field.name())?;
         let number = |text: &str| text.trim().parse().ok().filter(|number| (least..=greatest).contains(number));
         let begin = if skew.is_some() { 0 } else { least };
         let (least, greatest) =
             self.bounds(begin, greatest, &format!("a number from {least} to {greatest}"), number)?;
-        Ok(Kind::Whole { least, greatest, skew })
+        Ok(FieldKind::Whole { least, greatest, skew })
     }
 
     fn bounds<T: PartialOrd>(

@@ -15,7 +15,7 @@ pub(super) struct Cursor<'a> {
 
 /// What a value is, by its first byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     Null,
     True,
     False,
@@ -46,16 +46,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// What the next value is.
-    pub(super) fn kind(&mut self) -> Result<Kind, Problem> {
+    pub(super) fn kind(&mut self) -> Result<ValueKind, Problem> {
         self.skip_space();
         match self.peek() {
-            Some(b'"') => Ok(Kind::String),
-            Some(b'-' | b'0'..=b'9') => Ok(Kind::Number),
-            Some(b'n') => Ok(Kind::Null),
-            Some(b't') => Ok(Kind::True),
-            Some(b'f') => Ok(Kind::False),
-            Some(b'{') => Ok(Kind::Object),
-            Some(b'[') => Ok(Kind::Array),
+            Some(b'"') => Ok(ValueKind::String),
+            Some(b'-' | b'0'..=b'9') => Ok(ValueKind::Number),
+            Some(b'n') => Ok(ValueKind::Null),
+            Some(b't') => Ok(ValueKind::True),
+            Some(b'f') => Ok(ValueKind::False),
+            Some(b'{') => Ok(ValueKind::Object),
+            Some(b'[') => Ok(ValueKind::Array),
             _ => Err(self.expected("a value")),
         }
     }
@@ -229,13 +229,13 @@ impl<'a> Cursor<'a> {
             return Err(Problem::new(format!("values nest deeper than {DEPTH_MAX} levels")));
         }
         match self.kind()? {
-            Kind::Null => self.literal("null"),
-            Kind::True => self.literal("true"),
-            Kind::False => self.literal("false"),
-            Kind::Number => self.number().map(drop),
-            Kind::String => self.string().map(drop),
-            Kind::Array => self.elements(|cursor| cursor.skip(depth + 1)),
-            Kind::Object => self.members(|cursor, _| cursor.skip(depth + 1)),
+            ValueKind::Null => self.literal("null"),
+            ValueKind::True => self.literal("true"),
+            ValueKind::False => self.literal("false"),
+            ValueKind::Number => self.number().map(drop),
+            ValueKind::String => self.string().map(drop),
+            ValueKind::Array => self.elements(|cursor| cursor.skip(depth + 1)),
+            ValueKind::Object => self.members(|cursor, _| cursor.skip(depth + 1)),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Rows of JSON lines into columns.
 
-use super::cursor::{Cursor, Kind};
+use super::cursor::{Cursor, ValueKind};
 use crate::column::{Column, Values};
 use crate::filesystem::input::{Input, RECORD_BYTES_MAX};
 use crate::filesystem::reader::{Outcome, RowReader};
@@ -18,12 +18,12 @@ pub(crate) struct JsonReader {
     ignore_errors: bool,
     zone: Zone,
     /// Where in the row the reader is: after an error, where it was.
-    field: Vec<Part>,
+    field: Vec<PathSegment>,
 }
 
 /// A step from a value to a part of it.
 #[derive(Debug)]
-enum Part {
+enum PathSegment {
     Field(FieldRef),
     Key(String),
     Element(usize),
@@ -124,8 +124,13 @@ pub(crate) fn append_json_text(column: &mut Column, text: &[u8], zone: &Zone) ->
     })
 }
 
-fn row(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &mut Vec<Part>) -> Result<(), Problem> {
-    if cursor.kind()? != Kind::Object {
+fn row(
+    cursor: &mut Cursor<'_>,
+    columns: &mut [Column],
+    zone: &Zone,
+    field: &mut Vec<PathSegment>,
+) -> Result<(), Problem> {
+    if cursor.kind()? != ValueKind::Object {
         return Err(Problem::new("each line must be a JSON object"));
     }
     object(cursor, columns, zone, field)?;
@@ -133,7 +138,12 @@ fn row(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &mut
 }
 
 /// Appends the members of an object to the columns of their names, and NULL to the others.
-fn object(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &mut Vec<Part>) -> Result<(), Problem> {
+fn object(
+    cursor: &mut Cursor<'_>,
+    columns: &mut [Column],
+    zone: &Zone,
+    field: &mut Vec<PathSegment>,
+) -> Result<(), Problem> {
     let Some(before) = columns.iter().map(Column::len).min() else { return cursor.value().map(drop) };
     // Members mostly come in the order of the columns.
     let mut expected = 0;
@@ -144,7 +154,7 @@ fn object(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &
         };
         expected = index + 1;
         let column = &mut columns[index];
-        field.push(Part::Field(column.field().clone()));
+        field.push(PathSegment::Field(column.field().clone()));
         // Of members with the same name the last one counts.
         column.truncate(before);
         value(cursor, column, zone, field)?;
@@ -153,7 +163,7 @@ fn object(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &
     })?;
     for column in columns.iter_mut().filter(|column| column.len() == before) {
         if let Err(problem) = column.append_null() {
-            field.push(Part::Field(column.field().clone()));
+            field.push(PathSegment::Field(column.field().clone()));
             return Err(problem);
         }
     }
@@ -161,19 +171,24 @@ fn object(cursor: &mut Cursor<'_>, columns: &mut [Column], zone: &Zone, field: &
 }
 
 /// Appends the next value to a column.
-fn value(cursor: &mut Cursor<'_>, column: &mut Column, zone: &Zone, field: &mut Vec<Part>) -> Result<(), Problem> {
+fn value(
+    cursor: &mut Cursor<'_>,
+    column: &mut Column,
+    zone: &Zone,
+    field: &mut Vec<PathSegment>,
+) -> Result<(), Problem> {
     let kind = cursor.kind()?;
-    if kind == Kind::Null {
+    if kind == ValueKind::Null {
         cursor.literal("null")?;
         return column.append_null();
     }
     let type_name = |column: &Column| sql_type(column.data_type());
     match (column.values_mut(), kind) {
-        (Values::Struct(columns), Kind::Object) => object(cursor, columns, zone, field)?,
-        (Values::List { offsets, element }, Kind::Array) => {
+        (Values::Struct(columns), ValueKind::Object) => object(cursor, columns, zone, field)?,
+        (Values::List { offsets, element }, ValueKind::Array) => {
             let mut index = 0;
             cursor.elements(|cursor| {
-                field.push(Part::Element(index));
+                field.push(PathSegment::Element(index));
                 value(cursor, element, zone, field)?;
                 field.pop();
                 index += 1;
@@ -181,10 +196,10 @@ fn value(cursor: &mut Cursor<'_>, column: &mut Column, zone: &Zone, field: &mut 
             })?;
             offsets.push(element.len() as i32);
         }
-        (Values::Map { offsets, key, value: values }, Kind::Object) => {
+        (Values::Map { offsets, key, value: values }, ValueKind::Object) => {
             cursor.members(|cursor, name| {
                 key.append_text(name.as_bytes(), zone)?;
-                field.push(Part::Key(name.into_owned()));
+                field.push(PathSegment::Key(name.into_owned()));
                 value(cursor, values, zone, field)?;
                 field.pop();
                 Ok(())
@@ -194,13 +209,16 @@ fn value(cursor: &mut Cursor<'_>, column: &mut Column, zone: &Zone, field: &mut 
         (Values::Struct(_) | Values::List { .. } | Values::Map { .. }, _) => {
             return Err(Problem::new(format!("not a value of {}", type_name(column))));
         }
-        (Values::Text(_), Kind::Number | Kind::True | Kind::False | Kind::Array | Kind::Object) => {
+        (
+            Values::Text(_),
+            ValueKind::Number | ValueKind::True | ValueKind::False | ValueKind::Array | ValueKind::Object,
+        ) => {
             let text = cursor.value()?;
             return column.append_text(text.as_bytes(), zone);
         }
-        (_, Kind::String) => return scalar(&cursor.string()?, column, zone),
-        (_, Kind::Number) => return scalar(cursor.number()?, column, zone),
-        (Values::Bool(_), Kind::True | Kind::False) => return scalar(cursor.value()?, column, zone),
+        (_, ValueKind::String) => return scalar(&cursor.string()?, column, zone),
+        (_, ValueKind::Number) => return scalar(cursor.number()?, column, zone),
+        (Values::Bool(_), ValueKind::True | ValueKind::False) => return scalar(cursor.value()?, column, zone),
         _ => return Err(Problem::new(format!("not a value of {}", type_name(column)))),
     }
     column.appended();
@@ -214,14 +232,14 @@ fn scalar(text: &str, column: &mut Column, zone: &Zone) -> Result<(), Problem> {
 }
 
 /// A path such as `a.b[2]`.
-fn dotted(parts: &[Part]) -> String {
+fn dotted(parts: &[PathSegment]) -> String {
     let mut path = String::new();
     for part in parts {
         let separator = if path.is_empty() { "" } else { "." };
         let _ = match part {
-            Part::Field(field) => write!(path, "{separator}{}", field.name()),
-            Part::Key(key) => write!(path, "{separator}{key}"),
-            Part::Element(index) => write!(path, "[{index}]"),
+            PathSegment::Field(field) => write!(path, "{separator}{}", field.name()),
+            PathSegment::Key(key) => write!(path, "{separator}{key}"),
+            PathSegment::Element(index) => write!(path, "[{index}]"),
         };
     }
     path

@@ -1,7 +1,7 @@
 //! Entries to rows.
 
 use super::entry_key::EntryKeyParts;
-use super::{Form, Place};
+use super::{Form, ColumnSource};
 use headpond_state::schema::Datum;
 use headpond_state::ttl;
 use headpond_state::{Entry, Error, Result};
@@ -11,7 +11,7 @@ use headpond_state::{Entry, Error, Result};
 pub(crate) struct Decoder<'f> {
     form: &'f Form,
     /// Where the wanted columns are; `None`: NULL.
-    wanted: Vec<Option<Place>>,
+    wanted: Vec<Option<ColumnSource>>,
     needs_key: bool,
     needs_value: bool,
     parts: EntryKeyParts,
@@ -43,17 +43,17 @@ impl Rows {
 impl<'f> Decoder<'f> {
     /// A decoder of the columns of these names, in this order; those that the form lacks are NULL.
     pub(crate) fn new(form: &'f Form, wanted: &[&str]) -> Self {
-        let place = |name: &&str| form.columns.iter().find(|column| column.name == **name).map(|column| column.place);
-        let wanted: Vec<Option<Place>> = wanted.iter().map(place).collect();
+        let source = |name: &&str| form.columns.iter().find(|column| column.name == **name).map(|column| column.source);
+        let wanted: Vec<Option<ColumnSource>> = wanted.iter().map(source).collect();
         // The values of some forms say how many rows there are.
-        let is_of_value = |place: &Place| match place {
-            Place::Value(_) => true,
-            Place::Namespace(_) => !form.value.is_one_row(),
+        let is_of_value = |source: &ColumnSource| match source {
+            ColumnSource::Value(_) => true,
+            ColumnSource::Namespace(_) => !form.value.is_one_row(),
             _ => false,
         };
-        let is_of_key = |place: &Place| match place {
-            Place::Key(_) | Place::Time | Place::UserKey(_) => true,
-            Place::Namespace(_) => form.value.is_one_row(),
+        let is_of_key = |source: &ColumnSource| match source {
+            ColumnSource::Key(_) | ColumnSource::Time | ColumnSource::UserKey(_) => true,
+            ColumnSource::Namespace(_) => form.value.is_one_row(),
             _ => false,
         };
         Decoder {
@@ -87,15 +87,15 @@ impl<'f> Decoder<'f> {
         rows.bytes += entry.key.len() + entry.value.len();
         let mut give = |namespace: Option<&[Datum]>, values: &[Datum]| {
             let namespace = namespace.unwrap_or(&parts.namespace);
-            for (place, column) in wanted.iter().zip(&mut rows.columns) {
-                let datum = match place {
+            for (source, column) in wanted.iter().zip(&mut rows.columns) {
+                let datum = match source {
                     None => None,
-                    Some(Place::Key(index)) => parts.key.get(*index).cloned(),
-                    Some(Place::Time) => Some(parts.time.clone()),
-                    Some(Place::Namespace(index)) => namespace.get(*index).cloned(),
-                    Some(Place::UserKey(index)) => parts.user_key.get(*index).cloned(),
-                    Some(Place::Value(index)) => values.get(*index).cloned(),
-                    Some(Place::ExpiresAt) => stamp_ms.map(Datum::Int64),
+                    Some(ColumnSource::Key(index)) => parts.key.get(*index).cloned(),
+                    Some(ColumnSource::Time) => Some(parts.time.clone()),
+                    Some(ColumnSource::Namespace(index)) => namespace.get(*index).cloned(),
+                    Some(ColumnSource::UserKey(index)) => parts.user_key.get(*index).cloned(),
+                    Some(ColumnSource::Value(index)) => values.get(*index).cloned(),
+                    Some(ColumnSource::ExpiresAt) => stamp_ms.map(Datum::Int64),
                 };
                 column.push(datum.unwrap_or_default());
             }

@@ -30,12 +30,12 @@ const EXPIRES_AT: &str = "expires_at";
 pub(crate) struct FormColumn {
     pub(crate) name: String,
     pub(crate) ty: FieldType,
-    place: Place,
+    source: ColumnSource,
 }
 
 /// Where a column's value is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ColumnSource {
     /// The component of this number of the key.
     Key(usize),
     /// The time before the key.
@@ -76,10 +76,10 @@ impl Form {
         let key = EntryKeyForm::new(state, operator, of_rows.is_none())?;
         let mut columns = Columns::default();
         if let Some(name) = key.time_name(state) {
-            columns.add(name, DataKind::Timestamp.nullable(), Place::Time);
+            columns.add(name, DataKind::Timestamp.nullable(), ColumnSource::Time);
         }
         for (index, (name, ty)) in key.key.columns().enumerate() {
-            columns.add(name, ty, Place::Key(index));
+            columns.add(name, ty, ColumnSource::Key(index));
         }
         let namespace = of_rows.unwrap_or_else(|| key.namespace.clone());
         // The beginning of a window comes first, whatever the order of its bytes.
@@ -87,15 +87,15 @@ impl Form {
         parts.sort_by_key(|part| namespace.fields()[*part].name.ends_with("end"));
         for part in parts {
             let field = &namespace.fields()[part];
-            columns.add(&field.name, field.ty.clone(), Place::Namespace(part));
+            columns.add(&field.name, field.ty.clone(), ColumnSource::Namespace(part));
         }
         for (index, (name, ty)) in key.user_key.columns().enumerate() {
-            columns.add(&name, ty, Place::UserKey(index));
+            columns.add(&name, ty, ColumnSource::UserKey(index));
         }
         for (index, (name, ty)) in value.columns().into_iter().enumerate() {
-            columns.add(&name, ty, Place::Value(index));
+            columns.add(&name, ty, ColumnSource::Value(index));
         }
-        columns.add(EXPIRES_AT, DataKind::Timestamp.nullable(), Place::ExpiresAt);
+        columns.add(EXPIRES_AT, DataKind::Timestamp.nullable(), ColumnSource::ExpiresAt);
         Ok(Form { columns: columns.0, key, value, ttl: state.ttl, max_parallelism })
     }
 
@@ -111,7 +111,7 @@ struct Columns(Vec<FormColumn>);
 
 impl Columns {
     /// Adds a column, unless it has no name.
-    fn add(&mut self, name: &str, ty: FieldType, place: Place) {
+    fn add(&mut self, name: &str, ty: FieldType, source: ColumnSource) {
         if name.is_empty() {
             return;
         }
@@ -122,6 +122,6 @@ impl Columns {
             own = format!("{name}_{number}");
             number += 1;
         }
-        self.0.push(FormColumn { name: own, ty, place });
+        self.0.push(FormColumn { name: own, ty, source });
     }
 }
