@@ -3,6 +3,7 @@
 use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder, column, has_windows, is_windowed, over_base};
 use super::flow_window::FlowWindow;
+use super::note::Note;
 use super::types::canonical;
 use crate::aggregate::{
     AggregateCall, AggregateFunction, AggregatePlan, GroupAggregateFactory, Layout, OutputColumn, RowTime,
@@ -370,16 +371,16 @@ impl FlowBuilder<'_> {
             Some(window) => window.states(plan),
         };
         let states = states.iter().map(|(name, schema)| format!("state `{name}` ({}): {schema}", plan.format));
-        let mut lines: Vec<String> = std::iter::once(format!("key: {key}")).chain(states).collect();
+        let mut notes: Vec<Note> = std::iter::once(format!("key: {key}")).chain(states).map(Note::Line).collect();
         if plan.layout.has_sets() {
-            lines.push(format!("state `values`: {}", plan.layout.sets_schema()));
+            notes.push(Note::Line(format!("state `values`: {}", plan.layout.sets_schema())));
         }
-        lines.push(match (window, plan.ttl) {
-            (Some(_), _) => "expiry: when a window closes".to_owned(),
-            (None, Some(ttl)) => format!("expiry: {} ms after the last write", ttl.ttl_ms),
-            (None, None) if plan.key_columns == 0 => "expiry: never; there is one group".to_owned(),
-            (None, None) => "expiry: never; unbounded: no window, no TTL".to_owned(),
+        notes.push(match (window, plan.ttl) {
+            (Some(_), _) => Note::Line("expiry: when a window closes".to_owned()),
+            (None, Some(ttl)) => Note::Line(format!("expiry: {} ms after the last write", ttl.ttl_ms)),
+            (None, None) if plan.key_columns == 0 => Note::Line("expiry: never; there is one group".to_owned()),
+            (None, None) => Note::Unbounded,
         });
-        self.notes.insert(id.clone(), lines);
+        self.notes.insert(id.clone(), notes);
     }
 }

@@ -9,6 +9,7 @@ pub(super) use super::row_watermark::with_row_watermark;
 use super::column_names::ColumnNames;
 use super::error::planning_error;
 use super::flow_window::FlowWindow;
+use super::note::Note;
 use super::operator_ids::OperatorIds;
 use super::rank_limit::RankLimit;
 use super::session::Session;
@@ -93,7 +94,7 @@ pub(super) struct FlowBuilder<'s> {
     /// What is kept of the rows that the next window numbers.
     pub(super) rank: Option<RankLimit>,
     /// What operators keep, for `EXPLAIN`.
-    pub(super) notes: BTreeMap<OperatorId, Vec<String>>,
+    pub(super) notes: BTreeMap<OperatorId, Vec<Note>>,
     /// The nodes that give late rows, and whether these end.
     pub(super) late: Vec<(NodeId, bool)>,
     ids: OperatorIds,

@@ -3,6 +3,7 @@
 use super::aggregate::{logical_columns, text_of, unique};
 use super::error::planning_error;
 use super::flow::{Flow, FlowBuilder, column, over_base};
+use super::note::Note;
 use super::time_bounds::TimeBounds;
 use super::types::canonical;
 use crate::expression::{Compiler, WindowPart, substitute};
@@ -218,15 +219,15 @@ impl FlowBuilder<'_> {
 
     /// Remembers what a regular join keeps, for `EXPLAIN`.
     fn note_join(&mut self, id: &OperatorId, key: String, states: [String; 2], ttls: [Option<TtlConfig>; 2]) {
-        let mut lines = vec![format!("key: {key}")];
+        let mut notes = vec![Note::Line(format!("key: {key}"))];
         for (state, ttl) in states.into_iter().zip(ttls) {
-            lines.push(state);
-            lines.push(match ttl {
-                Some(ttl) => format!("expiry: {} ms after the last write", ttl.ttl_ms),
-                None => "expiry: never; unbounded: no window, no TTL".to_owned(),
+            notes.push(Note::Line(state));
+            notes.push(match ttl {
+                Some(ttl) => Note::Line(format!("expiry: {} ms after the last write", ttl.ttl_ms)),
+                None => Note::Unbounded,
             });
         }
-        self.notes.insert(id.clone(), lines);
+        self.notes.insert(id.clone(), notes);
     }
 
     /// Remembers what an interval join keeps, for `EXPLAIN`.
@@ -236,7 +237,7 @@ impl FlowBuilder<'_> {
             lines.push(state);
             lines.push(format!("expiry: when event time is {keep_ms} ms beyond a row's time"));
         }
-        self.notes.insert(id.clone(), lines);
+        self.notes.insert(id.clone(), lines.into_iter().map(Note::Line).collect());
     }
 }
 

@@ -15,6 +15,7 @@ mod flow_window;
 mod insert;
 mod join;
 mod late_rows;
+mod note;
 mod operator_ids;
 mod query;
 mod rank;
@@ -45,6 +46,7 @@ use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
 use insert::PlannedInsert;
 use late_rows::{add_sink, late_table};
+use note::Note;
 use query::{optimize, plan_query};
 use session::Session;
 use source::{Reads, Sources};
@@ -67,7 +69,7 @@ pub struct PlannedJob {
     pub shown: Vec<String>,
     /// What the user should know before the job starts.
     pub warnings: Vec<String>,
-    notes: BTreeMap<OperatorId, Vec<String>>,
+    notes: BTreeMap<OperatorId, Vec<Note>>,
 }
 
 impl PlannedJob {
@@ -292,8 +294,7 @@ impl Planner {
         if !self.job.graph.nodes().any(|(_, node)| unbounded(node)) {
             return Ok(self.job);
         }
-        for lines in self.job.notes.iter().filter(|(_, lines)| lines.iter().any(|line| line.contains("unbounded"))) {
-            let (operator, _) = lines;
+        for (operator, _) in self.job.notes.iter().filter(|(_, notes)| notes.contains(&Note::Unbounded)) {
             self.job.warnings.push(format!(
                 "operator {operator} keeps state for every key for ever: it has no window, and table.exec.state.ttl is not set"
             ));

@@ -5,6 +5,7 @@
 
 use super::aggregate::unique;
 use super::flow::{Flow, FlowBuilder, column, over_base};
+use super::note::Note;
 use super::rank_limit::{RankLimit, call_of, leaves_out_numbers};
 use super::types::canonical;
 use crate::expression::{Compiler, ROW_NUMBER};
@@ -87,20 +88,20 @@ impl FlowBuilder<'_> {
             ttl: self.state_ttl(&window.input),
         };
         let description = describe(&plan);
-        let mut notes =
-            vec![format!("key: {}", if key_columns == 0 { "none".to_owned() } else { plan.key_schema.to_string() })];
+        let key = if key_columns == 0 { "none".to_owned() } else { plan.key_schema.to_string() };
+        let mut notes = vec![Note::Line(format!("key: {key}"))];
         let expiry = match plan.ttl {
-            Some(ttl) => format!("expiry: {} ms after the last write", ttl.ttl_ms),
-            None if key_columns == 0 && !retracts => "expiry: never; there is one key".to_owned(),
-            None => "expiry: never; unbounded: no window, no TTL".to_owned(),
+            Some(ttl) => Note::Line(format!("expiry: {} ms after the last write", ttl.ttl_ms)),
+            None if key_columns == 0 && !retracts => Note::Line("expiry: never; there is one key".to_owned()),
+            None => Note::Unbounded,
         };
         let operator: Arc<dyn KeyedOperatorFactory> = if limit.limit == 1 && !retracts {
             let factory = FirstRowFactory::new(plan)?;
-            notes.push(factory.kept());
+            notes.push(factory.kept().into());
             Arc::new(factory)
         } else {
             let factory = TopRowsFactory::new(plan)?;
-            notes.push(factory.kept());
+            notes.push(factory.kept().into());
             Arc::new(factory)
         };
         notes.push(expiry);
