@@ -46,6 +46,23 @@ fn files_know_each_other_in_one_direction() {
     );
 }
 
+#[test]
+fn circles_are_found_through_re_exports_and_over_other_files() {
+    let sources = tempfile::tempdir().expect("a temporary directory can be made");
+    let write = |name: &str, text: &str| {
+        std::fs::write(sources.path().join(name), text).expect("a temporary file can be written");
+    };
+    write("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;\npub use c::C;\n");
+    write("a.rs", "use crate::b::B;\npub struct A(B);\n");
+    write("b.rs", "pub struct B;\nimpl B { fn c(&self) -> crate::C { crate::C } }\n");
+    write("c.rs", "pub struct C;\nfn text() -> &'static str { super::d::name() }\n");
+    write("d.rs", "pub fn name() -> &'static str { \"\" }\n#[cfg(test)]\nmod tests { use crate::a::A; }\n");
+    assert_eq!(Graph::of_crate(sources.path()).circles(), []);
+    write("d.rs", "use super::a::A;\npub fn name() -> &'static str { \"\" }\n");
+    let files = ["a.rs", "b.rs", "c.rs", "d.rs"].map(|name| sources.path().join(name));
+    assert_eq!(Graph::of_crate(sources.path()).circles(), [BTreeSet::from(files)]);
+}
+
 /// A line each: files, a colon, the reason.
 fn listed_circles() -> BTreeSet<BTreeSet<String>> {
     let text = std::fs::read_to_string(root().join(LIST)).expect("the list of circles is in tools/");
