@@ -70,8 +70,8 @@ pub trait Sink: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot, falling back asks
-    /// for `--allow-duplicates`.
+    /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot, falling
+    /// back must accept duplicates ([`Remedy::AllowDuplicates`](headpond_state::Remedy::AllowDuplicates)).
     fn can_rewind(&self) -> bool;
 
     /// Checks that the sink can be written, before the job starts.

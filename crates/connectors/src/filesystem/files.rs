@@ -134,7 +134,9 @@ impl Files {
             Error::incompatible("the checkpoint has a file that is none of the table's")
                 .with(Context::Text, id)
                 .with(Context::Path, self.path.display())
-                .hint("set 'path' back to what it was, restore another checkpoint, or start anew with --restore none")
+                .hint("set 'path' back to what it was")
+                .remedy(headpond_state::Remedy::RestoreAnother)
+                .remedy(headpond_state::Remedy::StartAnew)
         })
     }
 }

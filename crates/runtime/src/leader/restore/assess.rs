@@ -10,16 +10,14 @@ use crate::sink::{Sink, SinkJob};
 use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SourceState};
 use headpond_state::key_group::KEY_GROUP_HASH;
-use headpond_state::{Context, Error, Migration, OperatorId, Result, StateDescriptor};
+use headpond_state::{Context, Error, Migration, OperatorId, Remedy, Result, StateDescriptor};
 use std::collections::{BTreeMap, BTreeSet};
 
-const ANEW: &str = "run the query it was taken with, or start anew with `--restore none` (the output is then rebuilt from the beginning)";
-const DROP: &str = "`--allow-dropped-state` leaves it behind; if the query has it under another name, the hint \
-     `STATE_UID` says so; or start anew with `--restore none`";
-const DROP_AND_EMPTY: &str = "`--allow-dropped-state` leaves the state behind and lets the operator start empty; or give the \
-     query another sink table or `STATE_UID`; or start anew with `--restore none`";
-const EMPTY: &str = "`--allow-empty-state` lets it start empty; if it is an operator of the checkpoint under another name, the \
-     hint `STATE_UID` says so; or start anew with `--restore none`";
+const OLD_QUERY: &str = "run the query that the checkpoint was taken with";
+const RENAMED: &str = "if the query has it under another name, say so with the hint `STATE_UID`";
+const OTHER_NAME: &str = "give the query another sink table or `STATE_UID`";
+const RENAMED_OPERATOR: &str =
+    "if it is an operator of the checkpoint under another name, say so with the hint `STATE_UID`";
 
 /// Decides what becomes of everything in the checkpoint and in the graph.
 ///
@@ -106,20 +104,21 @@ impl Assessor<'_> {
             part(Verdict::AsIs, vec!["it has read all its input: a run has nothing left to do".to_owned()]);
         }
         let mut refuse = |message: String, way_out: &str| {
-            part(Verdict::Cannot(Error::incompatible(message).hint(way_out)), Vec::new());
+            let error = Error::incompatible(message).hint(way_out).remedy(Remedy::StartAnew);
+            part(Verdict::Cannot(error), Vec::new());
         };
         if manifest.key_group_hash != KEY_GROUP_HASH {
             let hash = &manifest.key_group_hash;
             let message = format!(
                 "the checkpoint's keys are dealt to key groups by `{hash}`, this version knows `{KEY_GROUP_HASH}`"
             );
-            refuse(message, ANEW);
+            refuse(message, OLD_QUERY);
         }
         let key_groups = manifest.max_parallelism.get();
         if self.options.parallelism > usize::from(key_groups) {
             let workers = self.options.parallelism;
             let message = format!("the checkpoint has {key_groups} key groups, too few for {workers} workers");
-            refuse(message, "run it with fewer workers (`parallelism.default`), or start anew with `--restore none`");
+            refuse(message, "run it with fewer workers (`parallelism.default`)");
         }
     }
 
@@ -155,7 +154,8 @@ impl Assessor<'_> {
             true => Verdict::Dropped,
             false => {
                 let message = if description.is_empty() { message } else { format!("{message}: {description}") };
-                Verdict::Cannot(Error::incompatible(message).with(Context::Operator, id).hint(DROP))
+                let error = Error::incompatible(message).with(Context::Operator, id).hint(RENAMED);
+                Verdict::Cannot(error.remedy(Remedy::AllowDroppedState).remedy(Remedy::StartAnew))
             }
         };
         let (id, description) = (id.to_string(), description.to_owned());
@@ -194,7 +194,7 @@ impl Assessor<'_> {
             }
             if !sink.can_rewind() {
                 notes.push(
-                    "cannot take back what it has published since: going back by `--restore PATH` asks for `--allow-duplicates`"
+                    "cannot take back what it has published since: a restore of a chosen checkpoint must accept duplicates"
                         .to_owned(),
                 );
             }
@@ -232,12 +232,13 @@ impl Assessor<'_> {
                 Verdict::StartsEmpty(format!("its state is dropped: {}", error.message()))
             }
             Err(error) => {
-                let way_out = match error.way_out() {
-                    Some(way_out) if way_out.contains("--allow-dropped-state") => way_out.to_owned(),
-                    Some(way_out) if !way_out.contains("--restore none") => format!("{way_out}; {DROP_AND_EMPTY}"),
-                    _ => DROP_AND_EMPTY.to_owned(),
+                let error = match error.way_out().map(|way_out| format!("{way_out}; or {OTHER_NAME}")) {
+                    _ if error.remedies().contains(&Remedy::AllowDroppedState) => error,
+                    Some(way_out) => error.hint(way_out),
+                    None => error.hint(OTHER_NAME),
                 };
-                Verdict::Cannot(located(error).hint(way_out))
+                let error = error.remedy(Remedy::AllowDroppedState).remedy(Remedy::StartAnew);
+                Verdict::Cannot(located(error))
             }
         }
     }
@@ -256,7 +257,9 @@ impl Assessor<'_> {
                 if !self.options.allow_dropped_state {
                     return Err(Error::incompatible("the checkpoint has a state that the operator no longer has")
                         .with(Context::State, &old.name)
-                        .hint("`--allow-dropped-state` leaves that state behind; or run the query the checkpoint was taken with, or start anew with `--restore none`"));
+                        .hint(OLD_QUERY)
+                        .remedy(Remedy::AllowDroppedState)
+                        .remedy(Remedy::StartAnew));
                 }
                 changes.push(format!("state `{}` is dropped", old.name));
                 dropped.push(old.name.clone());
@@ -306,7 +309,8 @@ impl Assessor<'_> {
                  and what it gives to would go on",
                 node.description
             );
-            return Verdict::Cannot(Error::incompatible(message).with(Context::Operator, &node.id).hint(EMPTY));
+            let error = Error::incompatible(message).with(Context::Operator, &node.id).hint(RENAMED_OPERATOR);
+            return Verdict::Cannot(error.remedy(Remedy::AllowEmptyState).remedy(Remedy::StartAnew));
         }
         Verdict::StartsEmpty("it is new: it sees only the rows that come from now on".to_owned())
     }

@@ -22,7 +22,7 @@ use crate::source::SourceSplit;
 use headpond_checkpoint::decisions::rewind::Start;
 use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
 use headpond_checkpoint::{Recovered, Resume, open_checkpoint};
-use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Result};
+use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Remedy, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(crate) fn find(graph: &JobGraph, options: &JobOptions, job: &SinkJob) -> Res
     let resume = checkpointing.storage.resume(|manifest| staged(graph, job, manifest));
     let resume = resume.map_err(|error| match error.way_out() {
         Some(_) => error,
-        None => error.hint("`headpond checkpoint verify` says what is damaged; `--restore none` starts anew"),
+        None => error.hint("`headpond checkpoint verify` says what is damaged").remedy(Remedy::StartAnew),
     })?;
     match resume {
         Resume::Anew => Ok(None),
@@ -178,7 +178,7 @@ pub(crate) fn sinks(
                 Error::incompatible(format!(
                     "the job goes back to checkpoint {checkpoint}, and this sink cannot take back what it has published since"
                 ))
-                .hint("`--allow-duplicates` accepts that rows are published again"),
+                .remedy(Remedy::AllowDuplicates),
             ));
         }
         sink.rewind(job, Some(checkpoint)).map_err(located)?;

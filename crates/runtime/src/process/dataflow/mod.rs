@@ -32,7 +32,7 @@ use crate::process::uploads::{IoThreads, Outcomes};
 use crate::sink::{Sink, SinkJob, SinkSetup};
 use crate::source::SourceSplit;
 use headpond_checkpoint::manifest::{OperatorState, SplitState, SubtaskState};
-use headpond_state::{Context, Error, KeyedBackendParams, OperatorClock, RestoredState, Result};
+use headpond_state::{Context, Error, KeyedBackendParams, OperatorClock, Remedy, RestoredState, Result};
 use keyed::{KeyedTask, Opened, TaskDetails, TaskState};
 use sink::SinkTask;
 use std::collections::BTreeMap;
@@ -273,6 +273,7 @@ fn check_registered(state: &TaskState) -> Result<()> {
         None => Ok(()),
         Some(descriptor) => Err(Error::incompatible("the checkpoint has a state that the operator no longer has")
             .with(Context::State, &descriptor.name)
-            .hint("run the query the checkpoint was taken with, or start anew with `--restore none`")),
+            .hint("run the query the checkpoint was taken with")
+            .remedy(Remedy::StartAnew)),
     }
 }
