@@ -43,7 +43,7 @@ impl FileFormat {
         extension.parse().map_err(|_| {
             Error::invalid("the file's name does not tell its format")
                 .with(Context::Path, path.display())
-                .hint("end it in .parquet, .csv or .json, or say --format")
+                .hint("end it in .parquet, .csv or .json, or name the format")
         })
     }
 }

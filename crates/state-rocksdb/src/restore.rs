@@ -80,7 +80,8 @@ pub(crate) fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParall
             "the RocksDB backend cannot read state of format `{}`",
             handle.format
         ))
-        .hint("restore it with the backend that wrote it, or start anew with `--restore none`"));
+        .hint("restore it with the backend that wrote it")
+        .remedy(headpond_state::Remedy::StartAnew));
     }
     if handle.format_version > FORMAT_VERSION {
         let version = handle.format_version;

@@ -217,7 +217,8 @@ impl Differences {
         }
         Err(Error::incompatible(format!("the restored state does not match the job's: {}", self.0.join("; ")))
             .with(Context::State, state)
-            .hint("run the query that wrote it, or start anew with `--restore none`"))
+            .hint("run the query that wrote it")
+            .remedy(crate::Remedy::StartAnew))
     }
 }
 

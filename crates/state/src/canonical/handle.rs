@@ -118,11 +118,12 @@ pub(crate) fn check_key_groups<R: Read>(reader: &CanonicalReader<R>, wanted: Max
 pub fn check_format(handle: &KeyedStateHandle) -> Result<()> {
     if handle.format != FORMAT {
         let message = format!("only the backend '{}' reads the state it has written", handle.format);
-        return Err(Error::incompatible(message).hint(format!(
-            "go on with the backend that wrote it: SET 'state.backend.type' = '{}'; or make a savepoint, which every backend \
-             restores: headpond savepoint export CHECKPOINT DIR, then --restore DIR/NAME; or start anew with --restore none",
+        let way_out = format!(
+            "go on with the backend that wrote it: SET 'state.backend.type' = '{}'; or make a savepoint of the checkpoint, \
+             which every backend restores (`headpond savepoint export CHECKPOINT DIR`)",
             handle.format
-        )));
+        );
+        return Err(Error::incompatible(message).hint(way_out).remedy(crate::Remedy::StartAnew));
     }
     if handle.format_version > FORMAT_VERSION {
         let message = format!("canonical format version {} is newer than {FORMAT_VERSION}", handle.format_version);
