@@ -88,8 +88,8 @@ impl FlowBuilder<'_> {
             ttl: self.state_ttl(&window.input),
         };
         let description = describe(&plan);
-        let key = if key_columns == 0 { "none".to_owned() } else { plan.key_schema.to_string() };
-        let mut notes = vec![Note::Line(format!("key: {key}"))];
+        let key_types = if key_columns == 0 { "none".to_owned() } else { plan.key_schema.to_string() };
+        let mut notes = vec![Note::Line(format!("key: {key_types}"))];
         let expiry = match plan.ttl {
             Some(ttl) => Note::Line(format!("expiry: {} ms after the last write", ttl.ttl_ms)),
             None if key_columns == 0 && !retracts => Note::Line("expiry: never; there is one key".to_owned()),
