@@ -1,7 +1,7 @@
 //! Finding and reading checkpoints.
 
 use super::verifier::Verifier;
-use super::{CheckpointStorage, Resume, StorageOptions};
+use super::{CheckpointStorage, Recovered, Resume, StorageOptions};
 use crate::decisions::Observed;
 use crate::layout::{JobLayout, SharedName, parse_checkpoint};
 use crate::manifest::Manifest;
@@ -24,15 +24,6 @@ pub struct CheckpointSummary {
     pub location: String,
     /// Its manifest, or why it cannot be read. Files are not looked at: see [`verify`](crate::verify).
     pub manifest: Result<Manifest>,
-}
-
-/// The checkpoint to restore.
-#[derive(Debug)]
-pub struct Recovered {
-    /// Its manifest. All its files are there and are what was written.
-    pub manifest: Manifest,
-    /// Newer checkpoints that are damaged, newest first, each with what is wrong with it.
-    pub skipped: Vec<(CheckpointId, String)>,
 }
 
 impl CheckpointStorage {

@@ -15,13 +15,15 @@ mod owned;
 mod ownership;
 mod pending;
 mod prune;
+mod recovered;
 mod rewind;
 mod source;
 mod verifier;
 
 pub use collect::{Collected, Hold};
-pub use inspect::{CheckpointSummary, Found, Recovered, find_checkpoints, open_checkpoint};
+pub use inspect::{CheckpointSummary, Found, find_checkpoints, open_checkpoint};
 pub use pending::PendingCheckpoint;
+pub use recovered::Recovered;
 pub use rewind::Resume;
 pub(crate) use verifier::Verifier;
 pub use verifier::{Damage, Problem};

@@ -23,6 +23,7 @@ mod row_writer;
 mod sink;
 mod source;
 mod staged_file;
+mod staging;
 
 pub(crate) use current::no_state;
 pub(crate) use current_lines::CurrentLines;
