@@ -2,8 +2,8 @@
 //!
 //! They hold nothing worth keeping: a restart begins from a checkpoint. A run that ends removes its own; one that was
 //! killed leaves them, and the next run of the job removes them. A file beside each is locked while its run lives,
-//! which tells the dead from the living also where process ids mean nothing (a volume shared by containers). Links below
-//! the directory are not followed.
+//! which tells the dead from the living also where process ids mean nothing (a volume shared by containers). Links
+//! below the directory are not followed.
 //!
 //! ```text
 //! <directory>/<job>/state-<process>-<time>          one run's databases

@@ -62,7 +62,8 @@ impl ChangeBatch {
     /// Rows with a kind each. If all are inserts, the batch is one of [inserts](Self::inserts).
     ///
     /// # Errors
-    /// [`Internal`](headpond_state::ErrorKind::Internal) when there are not as many kinds as rows, or one of them is none.
+    /// [`Internal`](headpond_state::ErrorKind::Internal) when there are not as many kinds as rows, or one of them is
+    /// none.
     pub fn with_kinds(rows: RecordBatch, kinds: UInt8Array) -> Result<Self> {
         if kinds.len() != rows.num_rows() || kinds.null_count() > 0 {
             return Err(Error::internal(format!("{} change kinds for {} rows", kinds.len(), rows.num_rows())));

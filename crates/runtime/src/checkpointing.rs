@@ -14,8 +14,8 @@ pub struct Checkpointing {
     pub min_pause: Duration,
     /// The time after which a checkpoint has failed.
     pub timeout: Duration,
-    /// The consecutive failures that the job survives; `None`: any number. A checkpoint of another attempt ends the job in any
-    /// case.
+    /// The consecutive failures that the job survives; `None`: any number. A checkpoint of another attempt ends the job
+    /// in any case.
     pub tolerable_failures: Option<u32>,
     /// How many checkpoints are kept.
     pub retained: usize,

@@ -22,15 +22,16 @@ pub type BatchFunctionFactory = Arc<dyn Fn() -> Result<Box<dyn BatchFunction>> +
 
 /// Makes the [`KeyedOperator`] of each worker.
 pub trait KeyedOperatorFactory: Debug + Send + Sync {
-    /// Opens the operator of one worker: registers its states and takes up what a restore brought. Has no effect outside: it is
-    /// also called to learn which states there are.
+    /// Opens the operator of one worker: registers its states and takes up what a restore brought. Has no effect
+    /// outside: it is also called to learn which states there are.
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>>;
 
-    /// How a restored state becomes the one declared now, where [they differ](StateDescriptor::check_restored) in more than
-    /// the codec bears.
+    /// How a restored state becomes the one declared now, where [they differ](StateDescriptor::check_restored) in more
+    /// than the codec bears.
     ///
     /// # Errors
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a difference that would make the state mean something else.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for a difference that would make the state mean
+    /// something else.
     fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
         no_migration(restored, declared)
     }
@@ -55,14 +56,14 @@ pub struct OperatorSetup<'a> {
     pub parallelism: usize,
     /// The number of key groups.
     pub max_parallelism: MaxParallelism,
-    /// What [`KeyedOperator::details`] gave on the workers of the restored checkpoint, in their order; empty for a fresh
-    /// start. Counters are the runtime's and not in it.
+    /// What [`KeyedOperator::details`] gave on the workers of the restored checkpoint, in their order; empty for a
+    /// fresh start. Counters are the runtime's and not in it.
     pub restored: &'a [Value],
     /// The operator's event time at the restored cut, `i64::MIN` for none.
     pub event_time_ms: i64,
-    /// The operator's clock, which the runtime moves on: what typed states are registered with. Its processing time is the
-    /// tick's; its event time is that before the tick until the tick is done, and never `i64::MAX`: timers find the state
-    /// that they were set for.
+    /// The operator's clock, which the runtime moves on: what typed states are registered with. Its processing time is
+    /// the tick's; its event time is that before the tick until the tick is done, and never `i64::MAX`: timers find the
+    /// state that they were set for.
     pub clock: &'a Arc<OperatorClock>,
 }
 
@@ -79,8 +80,9 @@ pub enum Progress {
 ///
 /// The runtime calls it for one tick after another: [`process`](Self::process) with the tick's rows, then, when the
 /// tick is complete, [`advance`](Self::advance) with the event time reached, then, if the tick is a checkpoint's cut,
-/// [`details`](Self::details), and it snapshots the state. Whenever a call returns [`Progress::More`] the runtime passes the output on, lets
-/// other operators run, and calls [`resume`](Self::resume) until [`Progress::Done`] before anything else.
+/// [`details`](Self::details), and it snapshots the state. Whenever a call returns [`Progress::More`] the runtime
+/// passes the output on, lets other operators run, and calls [`resume`](Self::resume) until [`Progress::Done`] before
+/// anything else.
 pub trait KeyedOperator: Debug + Send {
     /// Takes rows of one input.
     fn process(&mut self, input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress>;
@@ -94,9 +96,9 @@ pub trait KeyedOperator: Debug + Send {
 
     /// The processing time at which the operator wants a tick even though nothing arrives: a processing-time timer's, a
     /// window's, that of rows held back. In milliseconds since the epoch; `None` for no such time. Asked after each
-    /// activation, so it should be at hand. A tick whose processing time is no earlier follows, and the operator does in
-    /// [`advance`](Self::advance) what is due at [`OperatorContext::processing_time_ms`]. No tick follows a wish to stop,
-    /// nor the [end of the input](OperatorContext::end_of_input).
+    /// activation, so it should be at hand. A tick whose processing time is no earlier follows, and the operator does
+    /// in [`advance`](Self::advance) what is due at [`OperatorContext::processing_time_ms`]. No tick follows a wish to
+    /// stop, nor the [end of the input](OperatorContext::end_of_input).
     fn wake_at_ms(&self) -> Option<i64> {
         None
     }
@@ -119,8 +121,8 @@ pub struct OperatorContext<'a> {
     pub state: &'a mut (dyn KeyedStateBackend + 'static),
     /// Where rows go.
     pub output: &'a mut Output,
-    /// Event time: before the tick's rows in [`KeyedOperator::process`], after them in [`KeyedOperator::advance`]; milliseconds
-    /// since the epoch, `i64::MIN` before the first watermark, `i64::MAX` at the end of a bounded input.
+    /// Event time: before the tick's rows in [`KeyedOperator::process`], after them in [`KeyedOperator::advance`];
+    /// milliseconds since the epoch, `i64::MIN` before the first watermark, `i64::MAX` at the end of a bounded input.
     pub event_time_ms: i64,
     /// Processing time, milliseconds since the epoch: one per tick and worker.
     pub processing_time_ms: i64,

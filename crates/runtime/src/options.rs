@@ -18,8 +18,8 @@ pub struct JobOptions {
     pub max_parallelism: MaxParallelism,
     /// Where keyed state is held.
     pub backend: Arc<dyn StateBackend>,
-    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it, which its backend
-    /// makes and removes.
+    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it, which its
+    /// backend makes and removes.
     pub local_dir: PathBuf,
     /// Checkpoints; `None`: a crash loses the state.
     pub checkpointing: Option<Checkpointing>,
@@ -35,14 +35,15 @@ pub struct JobOptions {
     pub allow_empty_state: bool,
     /// The least time between two ticks that read rows: the latency below which batches are not split further.
     pub tick_interval: Duration,
-    /// The most rows one source takes into one tick on one worker, give or take a reader's batch, and the most an operator
-    /// gets at once. State is read and written in such batches, sorted: the larger they are, the less a row costs, and
-    /// the longer a cut waits for the ticks before it.
+    /// The most rows one source takes into one tick on one worker, give or take a reader's batch, and the most an
+    /// operator gets at once. State is read and written in such batches, sorted: the larger they are, the less a row
+    /// costs, and the longer a cut waits for the ticks before it.
     pub rows_per_tick: usize,
     /// The most ticks that may be unfinished before sources pause.
     pub ticks_in_flight: u64,
-    /// How long a source may have nothing to read on a worker before event time goes on without it, until it has rows again;
-    /// `None`: event time waits. A source's watermark strategy may [say otherwise](crate::source::WatermarkStrategy::idle_timeout).
+    /// How long a source may have nothing to read on a worker before event time goes on without it, until it has rows
+    /// again; `None`: event time waits. A source's watermark strategy may
+    /// [say otherwise](crate::source::WatermarkStrategy::idle_timeout).
     pub source_idle_timeout: Option<Duration>,
     /// Serializes what travels between the workers of the process, as between processes. For tests.
     pub serialized_channels: bool,

@@ -30,8 +30,8 @@ impl Output {
         }
     }
 
-    /// Whether the operator should yield now: return [`Progress::More`](crate::operator::Progress::More) at the next point where it can
-    /// go on later.
+    /// Whether the operator should yield now: return [`Progress::More`](crate::operator::Progress::More) at the next
+    /// point where it can go on later.
     pub fn is_full(&self) -> bool {
         self.bytes >= OUTPUT_BYTES_PER_ACTIVATION
     }

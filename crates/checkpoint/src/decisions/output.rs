@@ -1,8 +1,9 @@
 //! Whether an output has the rows of a checkpoint, and no later ones that are not its own.
 //!
-//! An output keeps the history of the runs that published to it. A run that goes on from a checkpoint needs an output that the
-//! checkpoint's own run, or a run that went on from it, has published to: with two checkpoint directories used in turn, files of
-//! one history have the numbers of the other. An attempt belongs to one history only, so its id tells them apart.
+//! An output keeps the history of the runs that published to it. A run that goes on from a checkpoint needs an output
+//! that the checkpoint's own run, or a run that went on from it, has published to: with two checkpoint directories used
+//! in turn, files of one history have the numbers of the other. An attempt belongs to one history only, so its id tells
+//! them apart.
 
 use headpond_state::{AttemptId, CheckpointId};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Which checkpoints a restore left behind.
 //!
-//! A run that goes back to an older checkpoint, to a savepoint of another directory or to the beginning takes its output back
-//! before its first own checkpoint tells what it continues. Until then a *rewind* says it.
+//! A run that goes back to an older checkpoint, to a savepoint of another directory or to the beginning takes its
+//! output back before its first own checkpoint tells what it continues. Until then a *rewind* says it.
 
 use super::Observed;
 use super::lineage::lineage;

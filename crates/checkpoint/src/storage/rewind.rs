@@ -1,7 +1,7 @@
 //! Where the newest run began that left checkpoints behind, kept beside them.
 //!
-//! `rewind.json` is `{"blake3":"…","rewind":{…}}`. It is written before any output is taken back, and
-//! replaced by the next run that leaves checkpoints behind; once a checkpoint of its run is there, that one says the same.
+//! `rewind.json` is `{"blake3":"…","rewind":{…}}`. It is written before any output is taken back, and replaced by the
+//! next run that leaves checkpoints behind; once a checkpoint of its run is there, that one says the same.
 
 use super::{CheckpointStorage, Recovered, Verifier};
 use crate::decisions::rewind::{Rewind, Start, considered};
@@ -78,8 +78,8 @@ impl CheckpointStorage {
         }
     }
 
-    /// Notes durably that the owner begins with `start` and leaves the other checkpoints behind. To be called before any output
-    /// is taken back, whenever a restart without a wish would begin elsewhere.
+    /// Notes durably that the owner begins with `start` and leaves the other checkpoints behind. To be called before
+    /// any output is taken back, whenever a restart without a wish would begin elsewhere.
     ///
     /// # Errors
     /// As the store's.
@@ -131,14 +131,14 @@ impl CheckpointStorage {
         Ok(Some(found.rewind))
     }
 
-    /// What a run goes on from that is not told otherwise: the newest checkpoint that is sound and was not left behind. `check`
-    /// looks at what is outside the checkpoint; like a damaged file, its error of kind
+    /// What a run goes on from that is not told otherwise: the newest checkpoint that is sound and was not left behind.
+    /// `check` looks at what is outside the checkpoint; like a damaged file, its error of kind
     /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) is a reason to fall back.
     ///
     /// # Errors
     /// [`Corrupt`](headpond_state::ErrorKind::Corrupt) when there are checkpoints and none is sound,
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond; any other
-    /// error of `check`; else as the store's.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the newest was written by a newer Headpond; any
+    /// other error of `check`; else as the store's.
     pub fn resume(&self, mut check: impl FnMut(&Manifest) -> Result<()>) -> Result<Resume> {
         let rewind = self.rewind()?;
         let observed = self.observe()?;

@@ -12,8 +12,8 @@
 //!
 //! Publishing is a rename, so a file is either staged or published, and publishing it again changes nothing. Files of
 //! other names are nobody's business and stay. The marker also names the *claim*, the run that made the directory the
-//! INSERT's own, and so does whatever is prepared: rows of a checkpoint are not published into another directory than the
-//! one that has the rows before them.
+//! INSERT's own, and so does whatever is prepared: rows of a checkpoint are not published into another directory than
+//! the one that has the rows before them.
 //!
 //! Others may write to the directory too, and a checkpoint's committables come from a file. So symbolic links below the
 //! directory are not followed, and a committable names a staged file of its own worker and checkpoint or nothing.
@@ -188,13 +188,13 @@ impl Directory {
         if subtask == 0 { self.committable(None).map(Some) } else { Ok(None) }
     }
 
-    /// The committables of prepared files, having checked that this is the directory they were prepared in, and that each
-    /// names a staged file of its own worker and checkpoint.
+    /// The committables of prepared files, having checked that this is the directory they were prepared in, and that
+    /// each names a staged file of its own worker and checkpoint.
     ///
     /// # Errors
     /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since, and for committables that this
-    /// sink never made.
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since, and for committables
+    /// that this sink never made.
     pub(super) fn prepared<'a>(&self, committables: &'a [Committable]) -> Result<Vec<&'a Committable>> {
         let owner = self.owner()?;
         for committable in committables {
@@ -233,8 +233,8 @@ impl Directory {
         Ok(files)
     }
 
-    /// The staged file that a committable names: `<attempt>/<kind>-<worker>-<checkpoint>.<ending>` of its own worker and
-    /// checkpoint.
+    /// The staged file that a committable names: `<attempt>/<kind>-<worker>-<checkpoint>.<ending>` of its own worker
+    /// and checkpoint.
     pub(super) fn staged(&self, committable: &Committable) -> Result<RelativeName> {
         let Committable { subtask, checkpoint, data } = committable;
         let staged = data.get("staged").and_then(Value::as_str).ok_or_else(|| {
@@ -284,8 +284,8 @@ impl Directory {
         Ok(StagedFile::new(name, path, file))
     }
 
-    /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish), with
-    /// what is in it.
+    /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish),
+    /// with what is in it.
     pub(super) fn prepare(&self, staged: StagedFile, attempt: &AttemptId, name: FileName) -> Result<(String, Content)> {
         let content = staged.content();
         let StagedFile { name: open, file, .. } = staged;
@@ -304,8 +304,8 @@ impl Directory {
     /// Moves a prepared file to where readers look, unless that was done before.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file was cut, or is gone though its checkpoint was never
-    /// committed, and as [`prepared`](Self::prepared).
+    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file was cut, or is gone though its checkpoint was
+    /// never committed, and as [`prepared`](Self::prepared).
     pub(super) fn publish(&self, committable: &Committable) -> Result<()> {
         let from = self.staged(committable)?;
         let (to, path) = (name_of(from.split().1)?, self.root.locate(&from));

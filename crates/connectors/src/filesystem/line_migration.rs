@@ -1,7 +1,7 @@
 //! Lines of a table whose columns have changed: what a current row becomes, without its values being known.
 //!
-//! A line is cut into its columns, which are put together anew: those that stay as they are, NULL for those that come. What is
-//! printed is no form to read, so columns can only be added behind such a line.
+//! A line is cut into its columns, which are put together anew: those that stay as they are, NULL for those that come.
+//! What is printed is no form to read, so columns can only be added behind such a line.
 
 use crate::csv::Dialect;
 use crate::values::sql_type;

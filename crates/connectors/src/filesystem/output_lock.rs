@@ -1,7 +1,8 @@
 //! The lock of the one run that writes to an output.
 //!
-//! The kernel releases it when its file is closed, by whatever end of the process, so a killed run leaves nothing behind. The
-//! file holds a note about its holder, for the message to who is refused; a run that ends in good order empties it.
+//! The kernel releases it when its file is closed, by whatever end of the process, so a killed run leaves nothing
+//! behind. The file holds a note about its holder, for the message to who is refused; a run that ends in good order
+//! empties it.
 
 use headpond_files::{RelativeName, Root};
 use headpond_runtime::sink::SinkJob;

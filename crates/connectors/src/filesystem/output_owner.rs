@@ -1,7 +1,7 @@
 //! Whose an output is: the newest run that took it over, and the runs that published what is in it.
 //!
-//! `<path>/.staging/owner.json`, replaced by each run before it takes anything back. A run that finds another's name in it has
-//! been overtaken and touches nothing.
+//! `<path>/.staging/owner.json`, replaced by each run before it takes anything back. A run that finds another's name in
+//! it has been overtaken and touches nothing.
 
 use super::output_lock::Holder;
 use headpond_checkpoint::decisions::output::{CheckpointRef, OutputHistory};

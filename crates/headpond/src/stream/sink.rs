@@ -13,8 +13,8 @@ use std::sync::Arc;
 /// A sink for records: [`Sink`] without columns. Its writers stage what they get; a
 /// [`commit`](Self::commit) publishes it once a checkpoint that holds its committables is durable.
 pub trait RecordSink<T>: Send + Sync + 'static {
-    /// Looks who owns the output, and changes nothing, as [`Sink::claim`]. The default is for sinks whose output any number of
-    /// runs may write to.
+    /// Looks who owns the output, and changes nothing, as [`Sink::claim`]. The default is for sinks whose output any
+    /// number of runs may write to.
     ///
     /// # Errors
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run writes to it, naming that run.
@@ -22,7 +22,8 @@ pub trait RecordSink<T>: Send + Sync + 'static {
         Ok(Box::new(Unclaimed))
     }
 
-    /// Checks what was staged for a checkpoint and may not be published yet, as [`Sink::check_staged`]. Changes nothing.
+    /// Checks what was staged for a checkpoint and may not be published yet, as [`Sink::check_staged`]. Changes
+    /// nothing.
     ///
     /// # Errors
     /// As there.

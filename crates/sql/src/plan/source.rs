@@ -1,7 +1,8 @@
 //! Sources: a table is read once, however many queries read it.
 //!
 //! Before any query becomes nodes, all plans of the job are looked through for the columns they need of each table
-//! ([`Reads`]); each table gets one source node with all of them ([`Sources`]), and every scan is a choice of its columns.
+//! ([`Reads`]); each table gets one source node with all of them ([`Sources`]), and every scan is a choice of its
+//! columns.
 
 use super::error::planning_error;
 use super::session::{Session, TableScanned};

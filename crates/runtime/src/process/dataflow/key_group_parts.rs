@@ -1,8 +1,9 @@
 //! Rows of a tick in the order of their key groups.
 //!
-//! A backend that has what it needs in memory keeps the entries of a key group together. Rows in the order in which they came go through
-//! all key groups again and again, and what was read for them has left the processor's cache before it is written. In the order of key
-//! groups, a part at a time, each key group is gone through once, and its entries stay at hand.
+//! A backend that has what it needs in memory keeps the entries of a key group together. Rows in the order in which
+//! they came go through all key groups again and again, and what was read for them has left the processor's cache
+//! before it is written. In the order of key groups, a part at a time, each key group is gone through once, and its
+//! entries stay at hand.
 
 use crate::key::KeyedBatch;
 use arrow_array::UInt32Array;
