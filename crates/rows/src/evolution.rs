@@ -6,7 +6,7 @@
 
 use headpond_state::schema::Datum;
 use headpond_state::schema::{DataKind, Field, FieldType, RowSchema};
-use headpond_state::{Error, Result};
+use headpond_state::{Error, Remedy, Result};
 
 /// What changes of a row's fields mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -69,13 +69,18 @@ impl RowEvolution {
         let (from, to) = (self.plain(from.fields()), self.plain(to.fields()));
         let (from, to) = match (from, to) {
             (Some(from), Some(to)) => (from, to),
-            _ => return Err(Error::incompatible("the state is of another key than the query's").hint(ANOTHER_KEY)),
+            _ => {
+                return Err(Error::incompatible("the state is of another key than the query's")
+                    .hint(ANOTHER_KEY)
+                    .remedy(Remedy::AllowDroppedState));
+            }
         };
         for fixed in &self.fixed {
             if find(&from, fixed, 0).is_none() || find(&to, fixed, 0).is_none() {
                 let was = from.iter().find(|field| !field.ty.nullable).map_or("nothing", |field| &field.name);
                 return Err(Error::incompatible(format!("the state is of `{was}`, and the query needs `{fixed}`"))
-                    .hint(ANOTHER_KEY));
+                    .hint(ANOTHER_KEY)
+                    .remedy(Remedy::AllowDroppedState));
             }
         }
         for together in &self.together {
@@ -198,8 +203,7 @@ impl RowEvolution {
     }
 }
 
-const ANOTHER_KEY: &str = "a changed key begins anew: give the query another sink table or `STATE_UID`, or accept with \
-     `--allow-dropped-state` that the operator starts empty";
+const ANOTHER_KEY: &str = "a changed key begins anew: give the query another sink table or `STATE_UID`";
 
 /// Whether all values of an integer type are values of another. Dates and times are none.
 fn is_wider_integer(from: &DataKind, to: &DataKind) -> bool {

@@ -1,7 +1,7 @@
 //! Entries to rows.
 
 use super::entry_key::EntryKeyParts;
-use super::{Form, ColumnSource};
+use super::{ColumnSource, Form};
 use headpond_state::schema::Datum;
 use headpond_state::ttl;
 use headpond_state::{Entry, Error, Result};
