@@ -6,7 +6,8 @@
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`backend`],
 //! [`local_state`], [`memory`], [`failpoint`], [`signals`], [`progress`], [`figures`], [`process`], [`control`]),
 //! [`check`], [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`stores`], [`report`] (errors and exit codes),
-//! [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and `man` know of all this.
+//! [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and `man` know of all
+//! this.
 
 mod arguments;
 mod backend;

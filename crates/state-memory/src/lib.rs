@@ -18,6 +18,7 @@
 mod backend;
 mod bounds;
 mod budget;
+mod expired;
 mod keyed;
 mod ordered;
 mod point;

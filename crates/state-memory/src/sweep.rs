@@ -5,9 +5,10 @@
 //! clock has moved on: a table is gone through once in a [`PASSES`]th of its time to live. A piece, a page or a leaf,
 //! is passed over while nothing in it can have expired, so that a pass mostly touches what it removes.
 
+use crate::expired::{Expiry, Swept};
 use crate::table::Table;
 use headpond_state::OperatorClock;
-use headpond_state::ttl::{self, TtlConfig};
+use headpond_state::ttl::TtlConfig;
 
 /// How often a table is gone through during a time to live: about one part in so many of it may be expired and still
 /// there.
@@ -18,40 +19,6 @@ const STEPS_PER_WRITE: u64 = 8;
 
 /// ... or in a call of few writes.
 const STEPS_PER_CALL: u64 = 2048;
-
-/// When values expire, as of a certain time.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Expiry {
-    ttl_ms: i64,
-    now_ms: i64,
-}
-
-impl Expiry {
-    /// When a stored value expires. One without a timestamp never does: whoever reads it will say what is wrong.
-    #[inline]
-    pub(crate) fn of(&self, stored: &[u8]) -> i64 {
-        ttl::open(stored).map_or(i64::MAX, |opened| opened.stamp_ms.saturating_add(self.ttl_ms))
-    }
-
-    /// Whether that time has come.
-    #[inline]
-    pub(crate) fn is_past(&self, expires_ms: i64) -> bool {
-        expires_ms <= self.now_ms
-    }
-}
-
-/// What looking at a piece of a table did.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Swept {
-    /// The entries looked at.
-    pub(crate) entries: usize,
-    /// Those that had expired and are gone.
-    pub(crate) removed: usize,
-    /// Bytes of the removed keys and values.
-    pub(crate) bytes: usize,
-    /// Whether there is something else now where the piece was.
-    pub(crate) again: bool,
-}
 
 /// How far the sweep of a state has come.
 #[derive(Debug)]

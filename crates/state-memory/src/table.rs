@@ -2,9 +2,9 @@
 
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
+use crate::expired::{Expiry, Swept};
 use crate::ordered::{Leaves, OrderedShard, Place};
 use crate::point::{Entries, PointShard, Probe};
-use crate::sweep::{Expiry, Swept};
 use headpond_state::{
     AccessPattern, Entry, Error, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, ReadManyVisitor, Result,
     ScanManyVisitor, ScanRange, ScanVisitor,

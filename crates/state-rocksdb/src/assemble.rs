@@ -13,11 +13,11 @@ use crate::clip::Clipping;
 use crate::column_family::column_family_name;
 use crate::database::Database;
 use crate::error::from_rocksdb;
+use crate::handle_files::fetch;
 use crate::import::TableFile;
 use crate::local_dir::LocalDir;
 use crate::placement::{Placement, is_table};
 use crate::reader::RestoredFiles;
-use crate::restore::fetch;
 use crate::shared::Shared;
 use headpond_state::{
     Context, Error, KeyGroupRange, KeyedBackendParams, RestoredState, Result, StateDescriptor, StateFile, StateReader,

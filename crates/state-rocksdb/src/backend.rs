@@ -2,9 +2,10 @@
 
 use crate::compaction::CompactionTotals;
 use crate::database::lock;
+use crate::handle_files::check_format;
 use crate::options::RocksDbOptions;
 use crate::reader::RocksDbReader;
-use crate::restore::{check_format, restore};
+use crate::restore::restore;
 use crate::shared::Shared;
 use headpond_state::canonical;
 use headpond_state::state_reader::{CanonicalStateReader, StateReader};

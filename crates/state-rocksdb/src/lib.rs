@@ -38,6 +38,7 @@ mod cut;
 mod database;
 mod error;
 mod expiry;
+mod handle_files;
 mod import;
 mod keyed;
 mod ledger;

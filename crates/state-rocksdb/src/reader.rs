@@ -3,8 +3,8 @@
 use crate::column_family::{column_family, column_family_name, database_options, prefix};
 use crate::database::Rocks;
 use crate::error::from_rocksdb;
+use crate::handle_files::{check_format, fetch};
 use crate::local_dir::LocalDir;
-use crate::restore::{check_format, fetch};
 use crate::shared::Shared;
 use headpond_state::state_reader::check_state;
 use headpond_state::{

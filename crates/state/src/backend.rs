@@ -22,12 +22,15 @@
 //!
 //! The suite in `headpond-state-conformance` tests all of it; a backend passes it or it is not a backend.
 
+pub use crate::entry::Entry;
+pub use crate::snapshot::RestoredState;
+
 use crate::clock::OperatorClock;
 use crate::descriptor::StateDescriptor;
 use crate::error::Result;
 use crate::id::{CheckpointId, OperatorId, StateId};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
-use crate::snapshot::{CheckpointSource, KeyedStateHandle, Snapshot, SnapshotOptions};
+use crate::snapshot::{KeyedStateHandle, Snapshot, SnapshotOptions};
 use crate::state_reader::StateReader;
 use crate::write_batch::WriteBatch;
 use std::fmt::{Debug, Display};
@@ -72,15 +75,6 @@ pub trait StateBackend: Debug + Display + Send + Sync {
         max_parallelism: MaxParallelism,
         local_dir: &Path,
     ) -> Result<Box<dyn StateReader + 'a>>;
-}
-
-/// A handle with the store its files can be read from.
-#[derive(Debug, Clone, Copy)]
-pub struct RestoredState<'a> {
-    /// What a snapshot left.
-    pub handle: &'a KeyedStateHandle,
-    /// Where its files are.
-    pub source: &'a dyn CheckpointSource,
 }
 
 /// What a backend can do and likes best: one member for each decision that someone takes by it. The default is a
@@ -285,15 +279,6 @@ impl KeyBatch {
         self.bytes.clear();
         self.ends.clear();
     }
-}
-
-/// An entry a scan visits.
-#[derive(Debug, Clone, Copy)]
-pub struct Entry<'a> {
-    /// The whole entry key.
-    pub key: &'a [u8],
-    /// The stored value.
-    pub value: &'a [u8],
 }
 
 /// Which entries a scan visits: those whose key begins with `prefix`, from `start` on, below `end`, at most `limit`.

@@ -23,6 +23,7 @@ pub mod columns;
 pub mod cursor;
 pub mod descriptor;
 pub mod encoding;
+mod entry;
 pub mod error;
 pub mod id;
 pub mod key_group;

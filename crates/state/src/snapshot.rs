@@ -218,3 +218,12 @@ impl From<CheckpointId> for u64 {
         id.0
     }
 }
+
+/// A handle with the store its files can be read from.
+#[derive(Debug, Clone, Copy)]
+pub struct RestoredState<'a> {
+    /// What a snapshot left.
+    pub handle: &'a KeyedStateHandle,
+    /// Where its files are.
+    pub source: &'a dyn CheckpointSource,
+}

@@ -1,9 +1,10 @@
 //! Reading a handle without opening it as a backend's state: to look inside, to copy, to compare.
 
-use crate::backend::{Entry, RestoredState};
 use crate::canonical::{self, CanonicalReader};
+use crate::entry::Entry;
 use crate::error::{Context, Error, Result};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
+use crate::snapshot::RestoredState;
 use std::fmt::Debug;
 use std::ops::ControlFlow;
 

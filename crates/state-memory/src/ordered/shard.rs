@@ -4,7 +4,7 @@ use super::directory::Leaves;
 use super::leaf::{LEAF_OVERHEAD, Leaf};
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
-use crate::sweep::{Expiry, Swept};
+use crate::expired::{Expiry, Swept};
 use headpond_state::{Entry, Error, MergeOperator, Result, ScanVisitor};
 use std::ops::ControlFlow;
 use std::ops::Range;

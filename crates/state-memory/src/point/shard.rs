@@ -5,7 +5,7 @@ use super::gaps::Gaps;
 use super::page::LARGE_OVERHEAD;
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
-use crate::sweep::{Expiry, Swept};
+use crate::expired::{Expiry, Swept};
 use hashbrown::HashTable;
 use headpond_state::{Entry, Error, MergeOperator, Result, ScanVisitor};
 use std::ops::ControlFlow;
