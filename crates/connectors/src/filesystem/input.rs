@@ -189,9 +189,10 @@ impl Input {
     /// Goes back to an earlier place, of which the line is known.
     ///
     /// # Errors
-    /// As [`open`](Self::open) and [`skip_to`](Self::skip_to).
+    /// As [`open`](Self::open), [`require_length`](Self::require_length) and [`skip_to`](Self::skip_to).
     pub(crate) fn return_to(&mut self, offset: u64, line: u64) -> Result<()> {
         let mut again = Input::open(&self.path)?;
+        again.require_length(self.length)?;
         again.skip_to(offset, line)?;
         *self = again;
         Ok(())
