@@ -6,8 +6,8 @@
 //! | format | form | why |
 //! |---|---|---|
 //! | [`row`](RowFormat::Row) | field count, null bitmap, fields in fixed widths | fast; the default |
-//! | [`protobuf`](RowFormat::Protobuf) | a proto3 message, see [`proto_schema`](proto_schema()) | read by any Protobuf library |
-//! | [`avro`](RowFormat::Avro) | an Avro record, see [`avro_schema`](avro_schema()) | read by any Avro library |
+//! | [`protobuf`](RowFormat::Protobuf) | a proto3 message: [`proto_schema`](proto_schema()) | any library reads it |
+//! | [`avro`](RowFormat::Avro) | an Avro record: [`avro_schema`](avro_schema()) | any library reads it |
 //!
 //! Each begins with one byte, the version of the format. Fields may be added at the end of a schema, if they are
 //! nullable: older bytes then read as NULL there.

@@ -4,7 +4,7 @@
 //!
 //! | sum | fields |
 //! |---|---|
-//! | compensated | `s` (`float64?`, NULL: no value yet) and `s lost`, what rounding has lost; the sum is both together |
+//! | compensated | `s` (`float64?`, NULL: no value yet) and `s lost`, what rounding has lost; the sum is both |
 //! | [exact](ExactSum) | `s is set`, `s parts`, `s huge parts`, `s of NaN`, `s of Infinity`, `s of -Infinity` |
 //!
 //! The second is one that rows can be taken back from. Rounding cannot be undone: after `1e300 + 1.0 - 1e300` an

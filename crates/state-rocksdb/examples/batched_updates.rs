@@ -4,7 +4,8 @@
 //! CPU is that of the whole process, background work included. Run with
 //!
 //! ```text
-//! cargo run --release -p headpond-state-rocksdb --example batched_updates [-- KEYS UPDATES BATCH VALUE_BYTES BUDGET_MB]
+//! cargo run --release -p headpond-state-rocksdb --example batched_updates \
+//!     [-- KEYS UPDATES BATCH VALUE_BYTES BUDGET_MB]
 //! ```
 
 use headpond_state::{
