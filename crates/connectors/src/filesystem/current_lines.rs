@@ -1,11 +1,13 @@
 //! The current line of every key, as state.
 //!
-//! Where changes of a key come in order, a key has one line, which the next replaces. Where they do not (the result of a join that is
-//! written by another key than it is joined by, say), a new row may come before the old one is taken back. So a key then has all rows
-//! that have come and have not been taken back, each with a count, and its current line is the last of them that came.
+//! Where changes of a key come in order, a key has one line, which the next replaces. Where they do not (the result of
+//! a join that is written by another key than it is joined by, say), a new row may come before the old one is taken
+//! back. So a key then has all rows that have come and have not been taken back, each with a count, and its current
+//! line is the last of them that came.
 //!
-//! A stored value begins with a version. After 1 follows the only line; after 2 follow lines in the order in which they came, each after
-//! its count (int64) and its length (uint32), big-endian. A count below zero is of a row that was taken back before it came.
+//! A stored value begins with a version. After 1 follows the only line; after 2 follow lines in the order in which they
+//! came, each after its count (int64) and its length (uint32), big-endian. A count below zero is of a row that was
+//! taken back before it came.
 
 use super::line_migration::{LineForm, LineMigration};
 use crate::options::declared;
@@ -60,7 +62,8 @@ impl CurrentLines {
         Ok(CurrentLines { state, upsert, writes: WriteBatch::new() })
     }
 
-    /// The declaration of the state. Lines of another form are not restored: the table's columns and format are its schema.
+    /// The declaration of the state. Lines of another form are not restored: the table's columns and format are its
+    /// schema.
     ///
     /// # Errors
     /// [`Unsupported`](headpond_runtime::ErrorKind::Unsupported) for a key that state cannot hold.

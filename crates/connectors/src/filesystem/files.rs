@@ -151,8 +151,8 @@ fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }
 
-/// The path, if a regular file is there. What is behind a pipe or a device cannot be read again from a position, and may have no
-/// end.
+/// The path, if a regular file is there. What is behind a pipe or a device cannot be read again from a position, and
+/// may have no end.
 fn regular(path: PathBuf) -> Result<PathBuf> {
     let found = fs::metadata(&path).map_err(|cause| Error::io("cannot read the file", &path, cause))?;
     if found.is_file() {
