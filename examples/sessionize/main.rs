@@ -14,14 +14,14 @@ fn main() -> Result<()> {
     let directory = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("headpond-out/sessionize"), PathBuf::from);
     let (sessions, late) = (LineFiles::new(directory.join("sessions")), LineFiles::new(directory.join("late")));
 
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_parallelism(2);
     env.set_state_backend(EmbeddedRocksDbStateBackend::new(true));
     env.set_local_dir(directory.join("local"));
     env.set_checkpoint_dir(directory.join("checkpoints").display().to_string());
     env.enable_checkpointing(Duration::from_millis(500));
 
-    let results = sessionize(&env.from_record_source(Clicks { count: 1_000_000 }));
+    let results = sessionize(&env.from_source(Clicks { count: 1_000_000 }));
     results.sessions.sink_to(sessions.clone()).uid("sessions");
     results.late.sink_to(late.clone()).uid("late");
     let result = env.execute("sessionize")?;

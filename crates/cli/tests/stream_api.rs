@@ -19,7 +19,7 @@ impl KeyedProcessFunction for Sum {
     type States = ValueState<i64>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<ValueState<i64>> {
-        ctx.get_state(ValueStateDescriptor::new("sum", FixedWidth))
+        ctx.value_state(ValueStateDescriptor::new("sum", FixedWidth))
     }
 
     fn process_element(
@@ -37,13 +37,13 @@ impl KeyedProcessFunction for Sum {
 }
 
 fn sums(dir: &Path, incremental: bool) -> String {
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_state_backend(EmbeddedRocksDbStateBackend::new(incremental));
     env.set_checkpoint_dir(dir.join("checkpoints").display().to_string());
     env.set_local_dir(dir.join("local"));
     env.set_parallelism(2);
     let sink = CollectSink::new();
-    env.from_collection(0..1000i64).key_by(|value| value % 10).process(Sum).sink_to(sink.clone());
+    env.from_iter(0..1000i64).key_by(|value| value % 10).process(Sum).sink_to(sink.clone());
     let result = env.execute("sums").expect("the job runs");
     assert_eq!(result.ending, Ending::Finished);
     for key in 0..10i64 {

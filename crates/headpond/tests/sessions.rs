@@ -31,7 +31,7 @@ impl KeyedProcessFunction for Sessions {
     type States = ValueState<Vec<(i64, i64, u64)>>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
-        ctx.get_state(ValueStateDescriptor::new("open", SerdeCodec::new("Open", 1)))
+        ctx.value_state(ValueStateDescriptor::new("open", SerdeCodec::new("Open", 1)))
     }
 
     fn process_element(
@@ -56,12 +56,12 @@ impl KeyedProcessFunction for Sessions {
                 (first, last, count) = (first.min(of_first), last.max(of_last), count + of_count);
             }
             if !apart && last != of_last {
-                ctx.timer_service().delete_event_time_timer(of_last + GAP).expect("the state can be written");
+                ctx.timers().delete_event_time_timer(of_last + GAP).expect("the state can be written");
             }
             apart
         });
         open.push((first, last, count));
-        ctx.timer_service().register_event_time_timer(last + GAP)?;
+        ctx.timers().register_event_time_timer(last + GAP)?;
         states.update(ctx, &open)
     }
 
@@ -88,7 +88,7 @@ impl Sessions {
         ctx: &mut Context<'_, i64>,
         out: &mut Collector<Session>,
     ) -> Result<Vec<(i64, i64, u64)>> {
-        let user = ctx.get_current_key()?;
+        let user = ctx.key()?;
         let (over, open): (Vec<_>, Vec<_>) =
             states.value(ctx)?.unwrap_or_default().into_iter().partition(|(_, last, _)| last + GAP <= time);
         over.into_iter().for_each(|(first, last, count)| out.collect((user, first, last, count)));
@@ -141,15 +141,12 @@ fn program(
     source: Script<Click>,
     sinks: &(CollectSink<Session>, CollectSink<Click>),
 ) {
-    let strategy = WatermarkStrategy::for_bounded_out_of_orderness(Duration::from_millis(DELAY as u64))
-        .with_timestamp_assigner(|(_, time): &Click| *time);
-    let sessions = env
-        .from_record_source(source)
-        .assign_timestamps_and_watermarks(strategy)
-        .key_by(|(user, _)| *user)
-        .process(Sessions);
+    let strategy = WatermarkStrategy::bounded_out_of_orderness(Duration::from_millis(DELAY as u64))
+        .with_timestamps(|(_, time): &Click| *time);
+    let sessions =
+        env.from_source(source).assign_timestamps_and_watermarks(strategy).key_by(|(user, _)| *user).process(Sessions);
     sessions.sink_to(sinks.0.clone());
-    sessions.get_side_output(&LATE).sink_to(sinks.1.clone());
+    sessions.side_output(&LATE).sink_to(sinks.1.clone());
 }
 
 #[test]

@@ -103,7 +103,7 @@ fn number(rows: &RecordBatch, row: usize) -> Result<i64> {
 }
 
 fn environment(parallelism: usize) -> StreamExecutionEnvironment {
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_state_backend(HashMapStateBackend::new()).set_parallelism(parallelism);
     env
 }
@@ -126,10 +126,10 @@ impl KeyedProcessFunction for Totals {
     type States = ValueState<(u64, i64)>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
-        assert!(ctx.get_index_of_this_subtask() < ctx.get_number_of_parallel_subtasks());
+        assert!(ctx.subtask() < ctx.parallelism());
         let descriptor = ValueStateDescriptor::new("totals", SerdeCodec::new("Totals", 1));
-        ctx.get_state(match self.ttl {
-            Some(ttl) => descriptor.enable_time_to_live(ttl),
+        ctx.value_state(match self.ttl {
+            Some(ttl) => descriptor.with_ttl(ttl),
             None => descriptor,
         })
     }
@@ -144,7 +144,7 @@ impl KeyedProcessFunction for Totals {
         let (count, sum) = totals.value(ctx)?.unwrap_or_default();
         let after = (count + 1, sum + value);
         totals.update(ctx, &after)?;
-        out.collect((ctx.get_current_key()?, after.0, after.1));
+        out.collect((ctx.key()?, after.0, after.1));
         Ok(())
     }
 }
@@ -174,7 +174,7 @@ fn totals_by_key_are_right_with_any_number_of_workers() {
     for parallelism in [1, 3] {
         let sink = CollectSink::new();
         let env = environment(parallelism);
-        env.from_collection(0..30_000_i64).key_by(|n| n % 77).process(Totals { ttl: None }).sink_to(sink.clone());
+        env.from_iter(0..30_000_i64).key_by(|n| n % 77).process(Totals { ttl: None }).sink_to(sink.clone());
         let result = env.execute("totals").expect("the job runs");
         assert_eq!((result.ending, result.restored_from), (Ending::Finished, None));
         assert_eq!(result.metrics.rows_read(), 30_000);
@@ -188,7 +188,7 @@ fn a_program_that_failed_goes_on_from_its_last_checkpoint_and_gives_every_record
         let dir = tempfile::tempdir().expect("a directory");
         let sink = CollectSink::new();
         let program = |env: &StreamExecutionEnvironment, source| {
-            env.from_source(source, number).key_by(|n| n % 101).process(Totals { ttl: None }).sink_to(sink.clone());
+            env.from_rows(source, number).key_by(|n| n % 101).process(Totals { ttl: None }).sink_to(sink.clone());
         };
         let env = checkpointed(dir.path(), before);
         program(&env, Integers::below(60_000).failing(40_000, &sink));
@@ -252,15 +252,11 @@ impl KeyedProcessFunction for EveryState {
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<States> {
         let greater = |a: i64, b: &i64| Ok(a.max(*b));
         Ok(States {
-            last: ctx.get_state(ValueStateDescriptor::new("last", Utf8))?,
-            recent: ctx.get_list_state(ListStateDescriptor::new("recent", FixedWidth))?,
-            by_tens: ctx.get_map_state(MapStateDescriptor::new("by tens", FixedWidth))?,
-            greatest: ctx.get_reducing_state(ReducingStateDescriptor::new("greatest", FixedWidth, greater))?,
-            mean: ctx.get_aggregating_state(AggregatingStateDescriptor::new(
-                "mean",
-                SerdeCodec::new("Mean", 1),
-                Mean,
-            ))?,
+            last: ctx.value_state(ValueStateDescriptor::new("last", Utf8))?,
+            recent: ctx.list_state(ListStateDescriptor::new("recent", FixedWidth))?,
+            by_tens: ctx.map_state(MapStateDescriptor::new("by tens", FixedWidth))?,
+            greatest: ctx.reducing_state(ReducingStateDescriptor::new("greatest", FixedWidth, greater))?,
+            mean: ctx.aggregating_state(AggregatingStateDescriptor::new("mean", SerdeCodec::new("Mean", 1), Mean))?,
         })
     }
 
@@ -284,7 +280,7 @@ impl KeyedProcessFunction for EveryState {
         greatest.add(ctx, -n)?;
         mean.add(ctx, &n)?;
         out.collect(Seen {
-            key: ctx.get_current_key()?,
+            key: ctx.key()?,
             last: last.value(ctx)?.unwrap_or_default(),
             recent: recent.get(ctx)?,
             by_tens: by_tens.entries(ctx)?,
@@ -333,7 +329,7 @@ fn every_kind_of_state_survives_a_failure() {
     let dir = tempfile::tempdir().expect("a directory");
     let sink = CollectSink::new();
     let program = |env: &StreamExecutionEnvironment, source| {
-        env.from_source(source, number)
+        env.from_rows(source, number)
             .key_by(|n| ("k".to_owned(), n % 7))
             .process(EveryState)
             .uid("every state")
@@ -361,7 +357,7 @@ fn a_state_that_lives_long_loses_nothing_between_ticks() {
     let sink = CollectSink::new();
     let env = environment(1);
     let ttl = Some(TtlConfig::new(3_600_000));
-    env.from_collection(0..200_000_i64).key_by(|n| n % 3).process(Totals { ttl }).sink_to(sink.clone());
+    env.from_iter(0..200_000_i64).key_by(|n| n % 3).process(Totals { ttl }).sink_to(sink.clone());
     env.execute("long-lived").expect("the job runs");
     assert_eq!(sorted(&sink), totals(200_000, 3));
 }
@@ -370,7 +366,7 @@ fn a_state_that_lives_long_loses_nothing_between_ticks() {
 fn steps_without_a_key_are_applied_for_each_reader_of_their_stream() {
     let env = environment(2);
     let (texts, total) = (CollectSink::new(), Arc::new(AtomicU64::new(0)));
-    let odd = env.from_collection(0..1000_u64).filter(|n| n % 2 == 1).map(|n| n * 10);
+    let odd = env.from_iter(0..1000_u64).filter(|n| n % 2 == 1).map(|n| n * 10);
     odd.flat_map(|n| [n.to_string(), "x".to_owned()]).filter(|text| text != "30").sink_to(texts.clone());
     let counter = total.clone();
     odd.for_each(move |n| {
@@ -402,7 +398,7 @@ impl KeyedProcessFunction for Thousandfold {
         ctx: &mut Context<'_, Self::Key>,
         out: &mut Collector<Self::Out>,
     ) -> Result<()> {
-        assert_eq!(ctx.get_current_key()?, Some(value.0).filter(|n| *n > 0));
+        assert_eq!(ctx.key()?, Some(value.0).filter(|n| *n > 0));
         (0..1000).for_each(|_| out.collect(value.clone()));
         Ok(())
     }
@@ -413,7 +409,7 @@ fn a_function_that_gives_very_much_is_interrupted_and_goes_on() {
     let env = environment(1);
     let counts = Arc::new(std::sync::Mutex::new(BTreeMap::new()));
     let counted = counts.clone();
-    env.from_collection((0..100_u64).map(|n| (n, "long ".repeat(20))))
+    env.from_iter((0..100_u64).map(|n| (n, "long ".repeat(20))))
         .key_by(|(n, _)| Some(*n).filter(|n| *n > 0))
         .process(Thousandfold)
         .for_each(move |(n, _)| {
@@ -471,7 +467,7 @@ fn the_backend_decides_whether_checkpoints_are_incremental() {
         let capabilities = Capabilities { incremental_checkpoints: incremental, ..backend.capabilities() };
         env.set_state_backend(Claims { backend, capabilities });
         let sink = CollectSink::new();
-        env.from_collection(0..100_i64).key_by(|n| n % 7).process(Totals { ttl: None }).sink_to(sink);
+        env.from_iter(0..100_i64).key_by(|n| n % 7).process(Totals { ttl: None }).sink_to(sink);
         env.execute("totals").expect("the job runs");
         let location = dir.path().to_str().expect("utf-8");
         let storage = CheckpointStorage::open(location, "totals", StorageOptions::default()).expect("a good location");
@@ -486,7 +482,7 @@ fn a_program_that_ran_to_its_end_is_not_run_again_unless_it_starts_anew() {
     let dir = tempfile::tempdir().expect("a directory");
     let sink = CollectSink::new();
     let env = checkpointed(dir.path(), 1);
-    env.from_collection(0..100_i64).key_by(|n| n % 7).process(Totals { ttl: None }).sink_to(sink.clone());
+    env.from_iter(0..100_i64).key_by(|n| n % 7).process(Totals { ttl: None }).sink_to(sink.clone());
     env.execute("totals").expect("the job runs");
     let again = env.execute("totals").expect("nothing to do");
     assert_eq!((again.ending, again.metrics.rows_read()), (Ending::Finished, 0));
@@ -503,14 +499,14 @@ fn what_is_wrong_with_a_program_is_said_when_it_is_executed() {
         env.execute("wrong").expect_err("the program is wrong")
     };
     let ends = |env: &StreamExecutionEnvironment| {
-        env.from_collection([1_i64]).sink_to(CollectSink::new());
+        env.from_iter([1_i64]).sink_to(CollectSink::new());
     };
 
     let error = fails(&|_| (), environment(1));
     assert!(error.message().contains("no sink"), "{error}");
     assert!(error.way_out().is_some());
 
-    let error = fails(&ends, StreamExecutionEnvironment::get_execution_environment());
+    let error = fails(&ends, StreamExecutionEnvironment::new());
     assert!(error.message().contains("no state backend"), "{error}");
     assert!(error.way_out().is_some());
 
@@ -520,12 +516,12 @@ fn what_is_wrong_with_a_program_is_said_when_it_is_executed() {
     assert!(error.way_out().is_some_and(|way| way.contains("set_checkpoint_dir")), "{error}");
 
     let twice = |env: &StreamExecutionEnvironment| {
-        env.from_collection([1_i64]).uid("input").sink_to(CollectSink::new()).uid("input");
+        env.from_iter([1_i64]).uid("input").sink_to(CollectSink::new()).uid("input");
     };
     assert_eq!(fails(&twice, environment(1)).place(Place::Operator), Some("input"));
 
     let nothing = |env: &StreamExecutionEnvironment| {
-        env.from_collection([1_i64]).map(|n| n + 1).uid("plus").sink_to(CollectSink::new());
+        env.from_iter([1_i64]).map(|n| n + 1).uid("plus").sink_to(CollectSink::new());
     };
     assert!(fails(&nothing, environment(1)).message().contains("`plus`"));
 }
@@ -541,7 +537,7 @@ struct LeavesOut {
 #[test]
 fn a_record_that_cannot_travel_is_refused_with_its_type() {
     let env = environment(1);
-    env.from_collection([LeavesOut { gone: None, here: 300 }]).sink_to(CollectSink::new());
+    env.from_iter([LeavesOut { gone: None, here: 300 }]).sink_to(CollectSink::new());
     let error = env.execute("records").expect_err("the record cannot be read back");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.message().contains("LeavesOut"), "{error}");
@@ -570,7 +566,7 @@ fn a_function_that_fails_is_named_by_its_operator() {
         }
     }
     let env = environment(2);
-    env.from_collection([13_i64]).key_by(|n| *n > 0).process(Refuses).uid("door").sink_to(CollectSink::new());
+    env.from_iter([13_i64]).key_by(|n| *n > 0).process(Refuses).uid("door").sink_to(CollectSink::new());
     let error = env.execute("refusal").expect_err("the function refuses");
     assert_eq!((error.message(), error.place(Place::Operator)), ("13 is not welcome", Some("door")));
 }

@@ -40,8 +40,8 @@ where
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Number> {
         let descriptor = ValueStateDescriptor::new("number", FixedWidth);
-        ctx.get_state(match self.ttl {
-            Some(ttl) => descriptor.enable_time_to_live(ttl),
+        ctx.value_state(match self.ttl {
+            Some(ttl) => descriptor.with_ttl(ttl),
             None => descriptor,
         })
     }
@@ -62,11 +62,11 @@ where
 }
 
 fn monotonous() -> WatermarkStrategy<Event> {
-    WatermarkStrategy::for_monotonous_timestamps().with_timestamp_assigner(|(_, time): &Event| *time)
+    WatermarkStrategy::monotonous_timestamps().with_timestamps(|(_, time): &Event| *time)
 }
 
 fn events(env: &StreamExecutionEnvironment, source: Script<Event>) -> DataStream<Event> {
-    env.from_record_source(source).assign_timestamps_and_watermarks(monotonous())
+    env.from_source(source).assign_timestamps_and_watermarks(monotonous())
 }
 
 const HOUR_MS: i64 = 3_600_000;
@@ -80,25 +80,25 @@ fn delayed(
         ttl: None,
         process: move |number: &mut Number, (_, nth): Event, ctx: &mut Ctx<'_>, _: &mut Collector<Seen>| {
             let now = ctx.current_processing_time();
-            assert!(now > 1_600_000_000_000 && ctx.timer_service().current_processing_time() == now);
+            assert!(now > 1_600_000_000_000 && ctx.timers().current_processing_time() == now);
             let count = number.value(ctx)?.unwrap_or(0) + 1;
             number.update(ctx, &count)?;
             // Times of one key differ.
-            ctx.timer_service().register_processing_time_timer(now + delay_ms + nth)?;
-            ctx.timer_service().register_processing_time_timer(now + delay_ms + nth)?;
-            ctx.timer_service().register_processing_time_timer(now + delay_ms + nth + 1_000_000)?;
-            ctx.timer_service().delete_processing_time_timer(now + delay_ms + nth + 1_000_000)
+            ctx.timers().register_processing_time_timer(now + delay_ms + nth)?;
+            ctx.timers().register_processing_time_timer(now + delay_ms + nth)?;
+            ctx.timers().register_processing_time_timer(now + delay_ms + nth + 1_000_000)?;
+            ctx.timers().delete_processing_time_timer(now + delay_ms + nth + 1_000_000)
         },
         on_timer: move |number: &mut Number, time, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
             assert_eq!((ctx.time_domain(), ctx.timestamp()), (Some(TimeDomain::ProcessingTime), Some(time)));
-            out.collect((ctx.get_current_key()?, 0, "fired".to_owned(), number.value(ctx)?.unwrap_or(0)));
+            out.collect((ctx.key()?, 0, "fired".to_owned(), number.value(ctx)?.unwrap_or(0)));
             fired.fetch_add(1, Ordering::SeqCst);
             Ok(())
         },
     }
 }
 
-fn by_tens() -> impl Iterator<Item = Event> {
+fn by_tens() -> impl Iterator<Item = Event> + Clone {
     (0..100).map(|n| (n % 10, n))
 }
 
@@ -108,7 +108,7 @@ fn processing_time_timers_fire_though_nothing_arrives() {
         let (env, fired, sink) = (environment(parallelism, serialized), Arc::default(), CollectSink::new());
         let function = delayed(30, Arc::clone(&fired));
         let source = Script::new(by_tens()).endless();
-        env.from_record_source(source).key_by(|event| event.0).process(function).sink_to(sink.clone());
+        env.from_source(source).key_by(|event| event.0).process(function).sink_to(sink.clone());
         let ending = execute_until(&env, "delayed", || fired.load(Ordering::SeqCst) == 100);
         assert_eq!(ending.expect("the job stops"), Ending::Stopped);
         let seen = sorted(&sink);
@@ -127,7 +127,7 @@ fn processing_time_timers_survive_a_stop_and_fire_at_the_end_of_the_input() {
             let read = Arc::new(AtomicU64::new(0));
             let counted = read.clone();
             let program = |env: &StreamExecutionEnvironment, source: Script<Event>| {
-                let events = env.from_record_source(source);
+                let events = env.from_source(source);
                 events.key_by(|event| event.0).process(delayed(delay_ms, fired.clone())).sink_to(sink.clone());
                 let counted = counted.clone();
                 events.for_each(move |_| {
@@ -158,16 +158,16 @@ fn timers_of_a_key_fire_in_order_and_those_set_meanwhile_among_them() {
             ttl: None,
             process: |_: &mut Number, (_, time): Event, ctx: &mut Ctx<'_>, _: &mut Collector<Seen>| {
                 assert_eq!(ctx.time_domain(), None);
-                let mut timers = ctx.timer_service();
+                let mut timers = ctx.timers();
                 [30, 10, 20, 40].into_iter().try_for_each(|after| timers.register_event_time_timer(time + after))
             },
             on_timer: |number: &mut Number, time, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
                 let nth = number.value(ctx)?.unwrap_or(0);
                 number.update(ctx, &(nth + 1))?;
-                out.collect((ctx.get_current_key()?, nth, "fired".to_owned(), time));
+                out.collect((ctx.key()?, nth, "fired".to_owned(), time));
                 if time == 10 {
-                    ctx.timer_service().register_event_time_timer(15)?;
-                    ctx.timer_service().delete_event_time_timer(30)?;
+                    ctx.timers().register_event_time_timer(15)?;
+                    ctx.timers().delete_event_time_timer(30)?;
                 }
                 Ok(())
             },
@@ -189,11 +189,11 @@ fn results_have_timestamps_for_the_next_function() {
         let ends = Function {
             ttl: None,
             process: |_: &mut Number, (_, time): Event, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
-                out.collect((ctx.get_current_key()?, time, "event".to_owned(), 0));
-                ctx.timer_service().register_event_time_timer(time + 1000)
+                out.collect((ctx.key()?, time, "event".to_owned(), 0));
+                ctx.timers().register_event_time_timer(time + 1000)
             },
             on_timer: |_: &mut Number, time, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
-                out.collect((ctx.get_current_key()?, time, "timer".to_owned(), 0));
+                out.collect((ctx.key()?, time, "timer".to_owned(), 0));
                 Ok(())
             },
         };
@@ -225,10 +225,10 @@ fn remembers(ttl: StateTtlConfig) -> impl KeyedProcessFunction<Key = i64, In = E
         process: |number: &mut Number, (key, time): Event, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
             out.collect((key, time, "event".to_owned(), number.value(ctx)?.unwrap_or(-1)));
             number.update(ctx, &time)?;
-            ctx.timer_service().register_event_time_timer(time + 500)
+            ctx.timers().register_event_time_timer(time + 500)
         },
         on_timer: |number: &mut Number, time, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
-            out.collect((ctx.get_current_key()?, time, "timer".to_owned(), number.value(ctx)?.unwrap_or(-1)));
+            out.collect((ctx.key()?, time, "timer".to_owned(), number.value(ctx)?.unwrap_or(-1)));
             Ok(())
         },
     }
@@ -236,8 +236,8 @@ fn remembers(ttl: StateTtlConfig) -> impl KeyedProcessFunction<Key = i64, In = E
 
 #[test]
 fn a_value_expires_by_event_time_and_timers_find_what_was_there_when_time_moved() {
-    let ttl = StateTtlConfig::new_builder(Duration::from_millis(1000));
-    let ttl = ttl.set_ttl_time_characteristic(TimeDomain::EventTime).build();
+    let ttl = StateTtlConfig::new(Duration::from_millis(1000));
+    let ttl = ttl.time_domain(TimeDomain::EventTime);
     for (parallelism, serialized) in SETUPS {
         let (env, sink) = (environment(parallelism, serialized), CollectSink::new());
         env.configure(small_ticks);
@@ -275,7 +275,7 @@ fn a_union_has_the_records_of_both_with_their_timestamps_and_the_lesser_event_ti
             ttl: None,
             process: |_: &mut Number, (key, time): Event, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
                 assert_eq!(ctx.timestamp(), Some(time));
-                ctx.timer_service().register_event_time_timer(time)?;
+                ctx.timers().register_event_time_timer(time)?;
                 out.collect((key, time, "event".to_owned(), 0));
                 Ok(())
             },
@@ -315,19 +315,19 @@ fn a_side_output_that_no_one_reads_is_dropped_and_one_of_another_type_is_refused
         on_timer: |_: &mut Number, _, _: &mut Ctx<'_>, _: &mut Collector<Seen>| Ok(()),
     };
     let (env, sink) = (environment(2, false), CollectSink::new());
-    env.from_collection(by_tens()).key_by(|event| event.0).process(side()).sink_to(sink.clone());
+    env.from_iter(by_tens()).key_by(|event| event.0).process(side()).sink_to(sink.clone());
     env.execute("dropped").expect("the job runs");
     assert!(sink.records().is_empty());
 
     let (env, sink) = (environment(2, false), CollectSink::new());
-    let stream = env.from_collection(by_tens()).key_by(|event| event.0).process(side());
-    stream.get_side_output(&EVENTS).map(|(_, nth)| nth).sink_to(sink.clone());
+    let stream = env.from_iter(by_tens()).key_by(|event| event.0).process(side());
+    stream.side_output(&EVENTS).map(|(_, nth)| nth).sink_to(sink.clone());
     env.execute("read").expect("the job runs");
     assert_eq!(sorted(&sink), (0..100).collect::<Vec<_>>());
 
     let env = environment(2, false);
-    let stream = env.from_collection(by_tens()).key_by(|event| event.0).process(side());
-    stream.get_side_output(&OTHERS).sink_to(CollectSink::new());
+    let stream = env.from_iter(by_tens()).key_by(|event| event.0).process(side());
+    stream.side_output(&OTHERS).sink_to(CollectSink::new());
     let error = env.execute("wrong").expect_err("the types differ");
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.message().contains("`events`") && error.way_out().is_some(), "{error}");
@@ -345,22 +345,20 @@ fn programs_that_mistake_time_are_refused() {
         stream.sink_to(CollectSink::new());
     };
     let error = refused(|env| {
-        end(env
-            .from_collection(by_tens())
-            .assign_timestamps_and_watermarks(WatermarkStrategy::for_monotonous_timestamps()));
+        end(env.from_iter(by_tens()).assign_timestamps_and_watermarks(WatermarkStrategy::monotonous_timestamps()));
     });
-    assert!(error.way_out().is_some_and(|way| way.contains("with_timestamp_assigner")), "{error}");
+    assert!(error.way_out().is_some_and(|way| way.contains("with_timestamps")), "{error}");
     let error = refused(|env| end(events(env, Script::new(by_tens())).assign_timestamps_and_watermarks(monotonous())));
     assert!(error.message().contains("twice"), "{error}");
     assert_eq!(error.place(Place::Operator), Some("stream/source/0"));
     let error = refused(|env| {
-        let (one, other) = (env.from_collection(by_tens()), env.from_collection(by_tens()));
+        let (one, other) = (env.from_iter(by_tens()), env.from_iter(by_tens()));
         end(one.union(&other).assign_timestamps_and_watermarks(monotonous()));
     });
     assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
     let error = refused(|env| {
         const LATE: OutputTag<Event> = OutputTag::new("late");
-        end(env.from_collection(by_tens()).get_side_output(&LATE));
+        end(env.from_iter(by_tens()).side_output(&LATE));
     });
     assert!(error.way_out().is_some_and(|way| way.contains("process")), "{error}");
 }
@@ -376,8 +374,8 @@ fn timestamps_without_watermarks_and_a_generator_of_ones_own() {
     }
     let of_time = |(_, time): &Event| *time;
     let strategies = [
-        WatermarkStrategy::no_watermarks().with_timestamp_assigner(of_time),
-        WatermarkStrategy::for_generator(|| Tenths).with_timestamp_assigner(of_time),
+        WatermarkStrategy::none().with_timestamps(of_time),
+        WatermarkStrategy::generator(|| Tenths).with_timestamps(of_time),
     ];
     for (strategy, watermarks) in strategies.into_iter().zip([vec![i64::MIN; 100], tenths()]) {
         let (env, sink) = (environment(1, false), CollectSink::new());
@@ -385,13 +383,13 @@ fn timestamps_without_watermarks_and_a_generator_of_ones_own() {
             ttl: None,
             process: |_: &mut Number, (_, nth): Event, ctx: &mut Ctx<'_>, out: &mut Collector<Seen>| {
                 assert_eq!(ctx.timestamp(), Some(nth));
-                assert_eq!(ctx.timer_service().current_watermark(), ctx.current_watermark());
+                assert_eq!(ctx.timers().current_watermark(), ctx.current_watermark());
                 out.collect((nth, ctx.current_watermark(), String::new(), 0));
                 Ok(())
             },
             on_timer: |_: &mut Number, _, _: &mut Ctx<'_>, _: &mut Collector<Seen>| Ok(()),
         };
-        let events = env.from_collection(by_tens()).assign_timestamps_and_watermarks(strategy);
+        let events = env.from_iter(by_tens()).assign_timestamps_and_watermarks(strategy);
         events.key_by(|event| event.0).process(function).sink_to(sink.clone());
         env.execute("watermarks").expect("the job runs");
         assert_eq!(sorted(&sink).into_iter().map(|(_, watermark, _, _)| watermark).collect::<Vec<_>>(), watermarks);

@@ -146,6 +146,21 @@ pub struct KeyedInput {
     pub node: NodeId,
     /// The columns of the key, in order. None of them: all rows have one key.
     pub key: Vec<usize>,
+    /// Whether every worker gets all rows. They have no key then: the operator sees those of a batch in the first of its key
+    /// groups. Event time goes on without such an input.
+    pub broadcast: bool,
+}
+
+impl KeyedInput {
+    /// Rows that go to the owners of their keys.
+    pub fn by_key(node: NodeId, key: Vec<usize>) -> Self {
+        KeyedInput { node, key, broadcast: false }
+    }
+
+    /// Rows that go to every worker.
+    pub fn broadcast(node: NodeId) -> Self {
+        KeyedInput { node, key: Vec::new(), broadcast: true }
+    }
 }
 
 impl Node {

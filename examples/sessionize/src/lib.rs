@@ -28,13 +28,13 @@ pub struct Results {
 
 /// The sessions of a stream of clicks.
 pub fn sessionize(clicks: &DataStream<Click>) -> Results {
-    let watermarks = WatermarkStrategy::for_bounded_out_of_orderness(MAX_OUT_OF_ORDERNESS)
-        .with_timestamp_assigner(|click: &Click| click.time_ms);
+    let watermarks = WatermarkStrategy::bounded_out_of_orderness(MAX_OUT_OF_ORDERNESS)
+        .with_timestamps(|click: &Click| click.time_ms);
     let sessions = clicks
         .assign_timestamps_and_watermarks(watermarks)
         .key_by(|click| click.user.clone())
         .process(Sessionize)
         .uid("sessionize");
-    let late = sessions.get_side_output(&LATE_CLICKS);
+    let late = sessions.side_output(&LATE_CLICKS);
     Results { sessions, late }
 }

@@ -99,9 +99,9 @@ impl KeyedProcessFunction for Sessionize {
     type States = ValueState<OpenSessions>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
-        let ttl = StateTtlConfig::new_builder(STATE_TTL).set_ttl_time_characteristic(TimeDomain::EventTime).build();
+        let ttl = StateTtlConfig::new(STATE_TTL).time_domain(TimeDomain::EventTime);
         let codec = ProstCodec::new("headpond.example.OpenSessions");
-        ctx.get_state(ValueStateDescriptor::new("open-sessions", codec).enable_time_to_live(ttl))
+        ctx.value_state(ValueStateDescriptor::new("open-sessions", codec).with_ttl(ttl))
     }
 
     fn process_element(
@@ -120,10 +120,10 @@ impl KeyedProcessFunction for Sessionize {
         // What is over by now takes no more clicks, though its timer may not have fired yet.
         let mut open = close(state, watermark_ms, ctx, out)?;
         for joined in open.sessions.extract_if(.., |other| other.touches(&session)).collect::<Vec<_>>() {
-            ctx.timer_service().delete_event_time_timer(joined.ends_ms())?;
+            ctx.timers().delete_event_time_timer(joined.ends_ms())?;
             session.take_in(&joined);
         }
-        ctx.timer_service().register_event_time_timer(session.ends_ms())?;
+        ctx.timers().register_event_time_timer(session.ends_ms())?;
         open.sessions.push(session);
         state.update(ctx, &open)
     }
@@ -150,7 +150,7 @@ fn close(
     let mut open = state.value(ctx)?.unwrap_or_default();
     for over in open.sessions.extract_if(.., |session| session.ends_ms() <= time_ms) {
         let OpenSession { first_ms, last_ms, clicks } = over;
-        out.collect(Session { user: ctx.get_current_key()?, first_ms, last_ms, clicks });
+        out.collect(Session { user: ctx.key()?, first_ms, last_ms, clicks });
     }
     Ok(open)
 }

@@ -39,7 +39,7 @@ fn expected() -> (Vec<String>, Vec<String>) {
 }
 
 fn environment(dir: &Path, backend: impl StateBackend + 'static, parallelism: usize) -> StreamExecutionEnvironment {
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_state_backend(backend).set_parallelism(parallelism);
     env.set_checkpoint_dir(dir.join("checkpoints").display().to_string())
         .enable_checkpointing(Duration::from_millis(5));
@@ -52,7 +52,7 @@ fn run<B: StateBackend + 'static>(backend: impl Fn() -> B, before: usize, after:
     let dir = tempfile::tempdir().expect("a directory");
     let (sessions, late) = (LineFiles::new(dir.path().join("sessions")), LineFiles::new(dir.path().join("late")));
     let describe = |env: &StreamExecutionEnvironment| {
-        let results = sessionize(&env.from_record_source(Clicks { count: CLICKS }));
+        let results = sessionize(&env.from_source(Clicks { count: CLICKS }));
         results.sessions.sink_to(sessions.clone());
         results.late.sink_to(late.clone());
     };

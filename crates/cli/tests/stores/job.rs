@@ -85,7 +85,7 @@ impl Run {
     }
 
     fn environment(&self, backend: Backend, tolerable: Option<u32>, pause_at: i64) -> StreamExecutionEnvironment {
-        let env = StreamExecutionEnvironment::get_execution_environment();
+        let env = StreamExecutionEnvironment::new();
         match backend {
             Backend::Memory => env.set_state_backend(HashMapStateBackend::new()),
             Backend::RocksDb => env.set_state_backend(EmbeddedRocksDbStateBackend::new(true)),
@@ -97,7 +97,7 @@ impl Run {
                 checkpointing.retained = 1;
             }
         });
-        env.from_record_source(Numbers { pause_at }).key_by(|n| n % KEYS).process(Counts).sink_to(self.sink.clone());
+        env.from_source(Numbers { pause_at }).key_by(|n| n % KEYS).process(Counts).sink_to(self.sink.clone());
         env
     }
 
@@ -188,7 +188,7 @@ impl KeyedProcessFunction for Counts {
     type States = ValueState<u64>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
-        ctx.get_state(ValueStateDescriptor::new("counts", SerdeCodec::new("Counts", 1)))
+        ctx.value_state(ValueStateDescriptor::new("counts", SerdeCodec::new("Counts", 1)))
     }
 
     fn process_element(
@@ -200,7 +200,7 @@ impl KeyedProcessFunction for Counts {
     ) -> Result<()> {
         let count = counts.value(ctx)?.unwrap_or_default() + 1;
         counts.update(ctx, &count)?;
-        out.collect((ctx.get_current_key()?, count));
+        out.collect((ctx.key()?, count));
         Ok(())
     }
 }

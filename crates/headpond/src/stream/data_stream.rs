@@ -1,5 +1,6 @@
 //! Streams of records.
 
+use super::collect::CollectSink;
 use super::environment::StreamExecutionEnvironment;
 use super::keyed_stream::KeyedStream;
 use super::record::{Record, read_all};
@@ -15,6 +16,7 @@ use headpond_state::encoding::KeyComponent;
 use headpond_state::{Error, Result};
 use std::any::type_name;
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 /// Gives the records that a batch of a node's rows stands for, one after another, with their stamps.
@@ -113,7 +115,7 @@ impl<T: 'static> DataStream<T> {
     pub fn assign_timestamps_and_watermarks(&self, strategy: WatermarkStrategy<T>) -> DataStream<T> {
         let Some(assigner) = strategy.assigner() else {
             let error = Error::invalid("a watermark strategy does not say which timestamp a record has");
-            self.env.fail(error.hint("give it one with `with_timestamp_assigner`"));
+            self.env.fail(error.hint("give it one with `with_timestamps`"));
             return self.clone();
         };
         if let Some(watermarks) = strategy.of_rows(self.read.clone(), assigner.clone()) {
@@ -140,7 +142,7 @@ impl<T: 'static> DataStream<T> {
     }
 
     /// A node whose rows are the records with their stamps.
-    fn as_rows(&self) -> NodeId
+    pub(super) fn as_rows(&self) -> NodeId
     where
         T: Record,
     {
@@ -153,10 +155,11 @@ impl<T: 'static> DataStream<T> {
     }
 
     /// The records that the function whose results these are gives to a [side output](super::Context::output).
-    pub fn get_side_output<U: Record>(&self, tag: &OutputTag<U>) -> DataStream<U> {
+    #[doc(alias = "getSideOutput")]
+    pub fn side_output<U: Record>(&self, tag: &OutputTag<U>) -> DataStream<U> {
         let Some(side_tags) = self.side_tags.as_ref().filter(|_| self.is_of_node) else {
             let error = Error::invalid("a side output is asked for of a stream that is not a function's results");
-            self.env.fail(error.hint("call `get_side_output` on the stream that `process` gives"));
+            self.env.fail(error.hint("call `side_output` on the stream that `process` gives"));
             return DataStream::new(self.env.clone(), self.node, Arc::new(read_all));
         };
         let port = side_tags.port(tag).unwrap_or_else(|error| {
@@ -188,6 +191,41 @@ impl<T: 'static> DataStream<T> {
     /// the last checkpoint: at least once, where a [`RecordSink`] can do better.
     pub fn for_each(&self, f: impl Fn(T) -> Result<()> + Send + Sync + 'static) -> DataStreamSink {
         self.sink_to(ForEach::new(f))
+    }
+}
+
+impl<T: Send + Clone + 'static> DataStream<T> {
+    /// Keeps the records in memory, for the program to look at: while the job runs those of complete checkpoints, all of them
+    /// once it has finished.
+    pub fn collect(&self) -> CollectSink<T> {
+        let sink = CollectSink::new();
+        self.sink_to(sink.clone());
+        sink
+    }
+
+    /// Executes the program, and gives the records of this stream: for tests and small results. Those of different workers
+    /// come in any order.
+    ///
+    /// # Errors
+    /// As [`StreamExecutionEnvironment::execute`].
+    pub fn execute_and_collect(&self, job_name: &str) -> Result<Vec<T>> {
+        let sink = self.collect();
+        self.env.execute(job_name)?;
+        Ok(sink.records())
+    }
+}
+
+impl<T: fmt::Debug + 'static> DataStream<T> {
+    /// Prints every record on a line of standard output, as `{:?}` writes it, as soon as it is there. What is printed stays,
+    /// also when the job goes on from an earlier checkpoint.
+    pub fn print(&self) -> DataStreamSink {
+        self.for_each(|record| {
+            let mut output = io::stdout().lock();
+            writeln!(output, "{record:?}").map_err(|cause| match cause.kind() {
+                io::ErrorKind::BrokenPipe => Error::closed("nobody reads the output any more").because(cause),
+                _ => Error::io("cannot write the output", "standard output", cause),
+            })
+        })
     }
 }
 

@@ -1,7 +1,7 @@
 //! The environment of a program: its settings, and the job it describes.
 
-use super::collection::Collection;
 use super::data_stream::DataStream;
+use super::items::Items;
 use super::record::{Record, read_all};
 use super::source::{RecordSource, SourceAdapter};
 use super::stamp::{Stamp, Stamps};
@@ -59,6 +59,12 @@ struct Settings {
     configure: Vec<Configure>,
 }
 
+impl Default for StreamExecutionEnvironment {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 /// A change of a job's options.
 #[derive(Clone)]
 struct Configure(Arc<dyn Fn(&mut JobOptions) + Send + Sync>);
@@ -82,7 +88,8 @@ pub struct JobExecutionResult {
 
 impl StreamExecutionEnvironment {
     /// An environment for a new program: one worker, no checkpoints, no state backend yet.
-    pub fn get_execution_environment() -> Self {
+    #[doc(alias = "getExecutionEnvironment")]
+    pub fn new() -> Self {
         let settings = Settings {
             backend: None,
             parallelism: 1,
@@ -162,21 +169,23 @@ impl StreamExecutionEnvironment {
         self.control.clone()
     }
 
-    /// A stream of these records, read in order. A job that is restored goes on where it was: the program must give
-    /// it the same records.
-    pub fn from_collection<T: Record>(&self, collection: impl IntoIterator<Item = T>) -> DataStream<T> {
-        let collection = Collection::new(collection).unwrap_or_else(|error| {
-            self.fail(error);
-            Collection::empty()
-        });
-        self.source(collection, read_all)
+    /// A stream of an iterator's items, in order. They are made while the job runs, by a clone of the iterator. A job that is
+    /// restored goes on where it was: the program must give it the same items.
+    #[doc(alias = "fromCollection")]
+    #[doc(alias = "fromElements")]
+    #[doc(alias = "fromSequence")]
+    pub fn from_iter<I>(&self, items: I) -> DataStream<I::Item>
+    where
+        I: IntoIterator<Item: Record, IntoIter: Clone + Send + Sync + 'static>,
+    {
+        self.from_source(Items(items.into_iter()))
     }
 
     /// A stream of what `record` makes of each row of a source. It is given a batch of the source's rows, and which
     /// of them.
     ///
     /// A restored job begins at the source's positions in the checkpoint.
-    pub fn from_source<T: 'static>(
+    pub fn from_rows<T: 'static>(
         &self,
         source: impl Source + 'static,
         record: impl Fn(&RecordBatch, usize) -> Result<T> + Send + Sync + 'static,
@@ -190,7 +199,7 @@ impl StreamExecutionEnvironment {
     /// A stream of a source's records.
     ///
     /// A restored job begins at the source's positions in the checkpoint.
-    pub fn from_record_source<S: RecordSource>(&self, source: S) -> DataStream<S::Record> {
+    pub fn from_source<S: RecordSource>(&self, source: S) -> DataStream<S::Record> {
         self.source(SourceAdapter(source), read_all)
     }
 

@@ -1,5 +1,6 @@
 //! What a keyed stream is processed with.
 
+use super::broadcast::BroadcastState;
 use super::record::Record;
 use super::side_output::{OutputTag, SideOutputs};
 use super::stamp::{Stamp, StampedRecords, stamped_schema};
@@ -9,6 +10,7 @@ use super::state::{
 };
 use super::timers::{FunctionTimers, TimerService};
 use headpond_runtime::batch::ChangeBatch;
+use headpond_runtime::operator::Counters;
 use headpond_runtime::output::Output;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
 use headpond_state::ttl::TimeDomain;
@@ -55,7 +57,7 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
         out: &mut Collector<Self::Out>,
     ) -> Result<()>;
 
-    /// A timer of `ctx`'s key fires, set for `timestamp` by [`Context::timer_service`]. [`Context::time_domain`] says by which
+    /// A timer of `ctx`'s key fires, set for `timestamp` by [`Context::timers`]. [`Context::time_domain`] says by which
     /// time. Those of a key fire in the order of their times, each once, also after a restart.
     ///
     /// At the end of a bounded input event time is `i64::MAX`, so all event-time timers fire, also those that are set meanwhile;
@@ -91,33 +93,43 @@ pub struct RuntimeContext<'a> {
 
 impl RuntimeContext<'_> {
     /// One value per key.
-    pub fn get_state<T: 'static>(&mut self, descriptor: ValueStateDescriptor<T>) -> Result<ValueState<T>> {
+    #[doc(alias = "getState")]
+    pub fn value_state<T: 'static>(&mut self, descriptor: ValueStateDescriptor<T>) -> Result<ValueState<T>> {
         descriptor.register(self)
     }
 
     /// A list per key. A state must be registered only once.
-    pub fn get_list_state<T: 'static>(&mut self, descriptor: ListStateDescriptor<T>) -> Result<ListState<T>> {
+    #[doc(alias = "getListState")]
+    pub fn list_state<T: 'static>(&mut self, descriptor: ListStateDescriptor<T>) -> Result<ListState<T>> {
         descriptor.register(self)
     }
 
     /// A map per key.
-    pub fn get_map_state<K: KeyComponent, V: 'static>(
+    #[doc(alias = "getMapState")]
+    pub fn map_state<K: KeyComponent, V: 'static>(
         &mut self,
         descriptor: MapStateDescriptor<K, V>,
     ) -> Result<MapState<K, V>> {
         descriptor.register(self)
     }
 
-    /// Per key the fold of what was added.
-    pub fn get_reducing_state<T: 'static>(
+    /// A map that control records write and all records read; see [`BroadcastState`].
+    pub fn broadcast_state<K: KeyComponent, V: 'static>(
         &mut self,
-        descriptor: ReducingStateDescriptor<T>,
-    ) -> Result<ReducingState<T>> {
+        descriptor: MapStateDescriptor<K, V>,
+    ) -> Result<BroadcastState<K, V>> {
+        BroadcastState::register(descriptor, self)
+    }
+
+    /// Per key the fold of what was added.
+    #[doc(alias = "getReducingState")]
+    pub fn reducing_state<T: 'static>(&mut self, descriptor: ReducingStateDescriptor<T>) -> Result<ReducingState<T>> {
         descriptor.register(self)
     }
 
     /// Per key an accumulator of what was added.
-    pub fn get_aggregating_state<A: AggregateFunction>(
+    #[doc(alias = "getAggregatingState")]
+    pub fn aggregating_state<A: AggregateFunction>(
         &mut self,
         descriptor: AggregatingStateDescriptor<A>,
     ) -> Result<AggregatingState<A>> {
@@ -125,12 +137,14 @@ impl RuntimeContext<'_> {
     }
 
     /// The worker's index.
-    pub fn get_index_of_this_subtask(&self) -> usize {
+    #[doc(alias = "getIndexOfThisSubtask")]
+    pub fn subtask(&self) -> usize {
         self.subtask
     }
 
     /// The number of workers.
-    pub fn get_number_of_parallel_subtasks(&self) -> usize {
+    #[doc(alias = "getNumberOfParallelSubtasks")]
+    pub fn parallelism(&self) -> usize {
         self.parallelism
     }
 }
@@ -142,6 +156,7 @@ pub struct Context<'a, K> {
     pub(super) moment: Moment,
     pub(super) timers: &'a mut FunctionTimers,
     pub(super) sides: &'a mut SideOutputs,
+    pub(super) counters: &'a mut Counters,
     pub(super) keys: PhantomData<fn() -> K>,
 }
 
@@ -173,7 +188,8 @@ impl<K: KeyComponent> Context<'_, K> {
     ///
     /// # Errors
     /// [`Internal`](headpond_state::ErrorKind::Internal) when `K` does not read what it wrote.
-    pub fn get_current_key(&self) -> Result<K> {
+    #[doc(alias = "getCurrentKey")]
+    pub fn key(&self) -> Result<K> {
         K::decode(&mut KeyReader::new(self.key.key))
             .map_err(|cause| Error::internal("a key cannot be read back").because(cause))
     }
@@ -204,7 +220,8 @@ impl<K: KeyComponent> Context<'_, K> {
     }
 
     /// Sets and removes timers of the key.
-    pub fn timer_service(&mut self) -> TimerService<'_> {
+    #[doc(alias = "timerService")]
+    pub fn timers(&mut self) -> TimerService<'_> {
         TimerService {
             backend: self.backend,
             timers: self.timers,
@@ -212,6 +229,12 @@ impl<K: KeyComponent> Context<'_, K> {
             watermark_ms: self.moment.watermark_ms,
             processing_time_ms: self.moment.processing_time_ms,
         }
+    }
+
+    /// Adds to a counter of this name: checkpoints keep it, and whoever looks at the job sees its sum over all workers.
+    #[doc(alias = "getMetricGroup")]
+    pub fn count(&mut self, counter: &str, n: u64) {
+        self.counters.add(counter, n);
     }
 
     /// Gives a record to a side output. It gets the timestamp of the record or event-time timer at hand.
@@ -250,6 +273,13 @@ impl<T: Record> Collector<T> {
         if self.failure.is_none() {
             self.failure = self.rows.push(&record, Stamp::at(self.timestamp_ms)).err();
         }
+    }
+
+    /// Gives a record with a timestamp of its own.
+    pub(super) fn collect_at(&mut self, record: T, timestamp_ms: i64) {
+        let at_hand = self.timestamp_ms.replace(timestamp_ms);
+        self.collect(record);
+        self.timestamp_ms = at_hand;
     }
 
     pub(super) fn check(&mut self) -> Result<()> {

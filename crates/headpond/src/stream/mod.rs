@@ -2,7 +2,7 @@
 //!
 //! A program describes a job: where records come from, what is done with each of them, by which key they meet, what
 //! is kept for each key, and where results go. Nothing runs until [`execute`](StreamExecutionEnvironment::execute),
-//! which runs the job as the [`job`](headpond_runtime::job) module does: on several workers, checkpointed, and from its last
+//! which runs the job on several workers, checkpointed, and from its last
 //! checkpoint on when it was run before.
 //!
 //! - [`StreamExecutionEnvironment`] holds the settings and the program.
@@ -13,7 +13,7 @@
 //! - A [`WatermarkStrategy`] gives records timestamps, and the stream event time.
 //! - [`KeyedProcessFunction`] is what a [`KeyedStream`] is processed with. It declares its states by descriptors (see
 //!   [`state`]) and is given one record at a time, with the states of the record's key. It may set timers
-//!   ([`Context::timer_service`]), by event time or by processing time, and give records to side outputs
+//!   ([`Context::timers`]), by event time or by processing time, and give records to side outputs
 //!   ([`OutputTag`]).
 //! - [`RecordSink`] takes the results; [`CollectSink`] keeps them in memory.
 //!
@@ -22,18 +22,10 @@
 //!
 //! # Example
 //!
-//! The balance of every account, after every payment. Which backend holds the balances is one line: with
-//! `EmbeddedRocksDbStateBackend::new(true)` of the crate `headpond-state-rocksdb` they may outgrow memory and
-//! checkpoints are incremental; `false` makes every checkpoint a full one.
+//! The balance of every account, after every payment.
 //!
 //! ```
-//! use headpond_runtime::Result;
-//! use headpond::stream::{
-//!     Collector, CollectSink, Context, KeyedProcessFunction, RuntimeContext, StreamExecutionEnvironment,
-//! };
-//! use headpond::stream::state::{ValueState, ValueStateDescriptor};
-//! use headpond_state::codec::FixedWidth;
-//! use headpond_state_memory::HashMapStateBackend;
+//! use headpond::prelude::*;
 //! use std::time::Duration;
 //!
 //! struct Balance;
@@ -45,7 +37,7 @@
 //!     type States = ValueState<i64>;
 //!
 //!     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<ValueState<i64>> {
-//!         ctx.get_state(ValueStateDescriptor::new("balance", FixedWidth))
+//!         ctx.value_state(ValueStateDescriptor::new("balance", FixedWidth))
 //!     }
 //!
 //!     fn process_element(
@@ -64,31 +56,32 @@
 //!
 //! # let dir = tempfile::tempdir().expect("a directory");
 //! # let checkpoints = format!("file://{}", dir.path().display());
-//! let env = StreamExecutionEnvironment::get_execution_environment();
+//! let env = StreamExecutionEnvironment::new();
 //! env.set_state_backend(HashMapStateBackend::new());
 //! env.enable_checkpointing(Duration::from_secs(1)).set_checkpoint_dir(checkpoints);
 //! env.set_parallelism(2);
 //!
-//! let balances = CollectSink::new();
-//! env.from_collection([("Ada", 100), ("Bob", 50), ("Ada", -30), ("Eve", 0)].map(|(who, sum)| (who.to_owned(), sum)))
+//! let mut balances = env
+//!     .from_iter([("Ada", 100), ("Bob", 50), ("Ada", -30), ("Eve", 0)].map(|(who, sum)| (who.to_owned(), sum)))
 //!     .filter(|(_, amount)| *amount != 0)
 //!     .key_by(|(account, _)| account.clone())
 //!     .process(Balance)
-//!     .sink_to(balances.clone());
-//! env.execute("balances")?;
-//!
-//! let mut balances = balances.records();
+//!     .execute_and_collect("balances")?;
 //! balances.sort();
 //! assert_eq!(balances, [("Ada".to_owned(), 70), ("Ada".to_owned(), 100), ("Bob".to_owned(), 50)]);
-//! # Ok::<(), headpond_runtime::Error>(())
+//! # Ok::<(), headpond::Error>(())
 //! ```
 
+mod broadcast;
 mod collect;
-mod collection;
+mod connected;
 mod data_stream;
 mod environment;
+mod fold;
 mod function;
+mod items;
 mod key_columns;
+mod keyed_function;
 mod keyed_stream;
 mod operator;
 mod record;
@@ -99,11 +92,15 @@ mod stamp;
 pub mod state;
 mod timers;
 mod watermarks;
+pub mod window;
 mod write_behind;
 
+pub use broadcast::{BroadcastConnectedStream, BroadcastContext, BroadcastState, KeyedBroadcastProcessFunction};
 pub use collect::CollectSink;
+pub use connected::{ConnectedStreams, KeyedCoProcessFunction};
 pub use data_stream::{DataStream, DataStreamSink};
 pub use environment::{JobExecutionResult, StreamExecutionEnvironment};
+pub use fold::MergingAggregate;
 pub use function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
 pub use headpond_state::encoding::KeyComponent;
 pub use keyed_stream::KeyedStream;
@@ -113,3 +110,14 @@ pub use sink::{RecordSink, RecordWriter};
 pub use source::{RecordReader, RecordSource};
 pub use timers::TimerService;
 pub use watermarks::{WatermarkGenerator, WatermarkStrategy};
+
+/// What the harnesses of [`testing`](crate::testing) are made of.
+pub(crate) mod internal {
+    pub(crate) use super::broadcast::WithBroadcast;
+    pub(crate) use super::connected::TwoInputs;
+    pub(crate) use super::keyed_function::{KeyedFunction, OneInput};
+    pub(crate) use super::operator::ProcessOperatorFactory;
+    pub(crate) use super::record::{Record, read, records};
+    pub(crate) use super::side_output::SideTags;
+    pub(crate) use super::stamp::{Stamp, StampedRecords, Stamps, stamped_schema};
+}

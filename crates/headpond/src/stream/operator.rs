@@ -1,7 +1,8 @@
 //! The keyed operator that a function becomes.
 
-use super::function::{Collector, Context, KeyedProcessFunction, Moment, RuntimeContext};
-use super::record::{read, records};
+use super::function::{Collector, Context, Moment, RuntimeContext};
+use super::keyed_function::KeyedFunction;
+use super::record::records;
 use super::side_output::{SideOutputs, SideTags};
 use super::stamp::Stamps;
 use super::timers::FunctionTimers;
@@ -22,13 +23,13 @@ use std::sync::Arc;
 const RECORDS_TOGETHER_MAX: usize = 65_536;
 
 /// Opens a function on every worker.
-pub(super) struct ProcessOperatorFactory<F> {
+pub(crate) struct ProcessOperatorFactory<F> {
     function: Arc<F>,
     side_tags: Arc<SideTags>,
 }
 
 impl<F> ProcessOperatorFactory<F> {
-    pub(super) fn new(function: F, side_tags: Arc<SideTags>) -> Self {
+    pub(crate) fn new(function: F, side_tags: Arc<SideTags>) -> Self {
         ProcessOperatorFactory { function: Arc::new(function), side_tags }
     }
 }
@@ -39,7 +40,7 @@ impl<F> fmt::Debug for ProcessOperatorFactory<F> {
     }
 }
 
-impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F> {
+impl<F: KeyedFunction> KeyedOperatorFactory for ProcessOperatorFactory<F> {
     fn open(&self, setup: OperatorSetup<'_>) -> Result<Box<dyn KeyedOperator>> {
         let key_schema = KeySchema::of::<F::Key>();
         let states = self.function.open(&mut RuntimeContext {
@@ -63,7 +64,7 @@ impl<F: KeyedProcessFunction> KeyedOperatorFactory for ProcessOperatorFactory<F>
 }
 
 /// A function on one worker.
-struct ProcessOperator<F: KeyedProcessFunction> {
+struct ProcessOperator<F: KeyedFunction> {
     function: Arc<F>,
     states: F::States,
     timers: FunctionTimers,
@@ -78,27 +79,33 @@ struct ProcessOperator<F: KeyedProcessFunction> {
 /// What a full output has interrupted.
 #[derive(Debug)]
 enum Interrupted {
-    /// A batch, before this row.
-    Rows(KeyedBatch, usize),
+    /// A batch of an input, before this row.
+    Rows(usize, KeyedBatch, usize),
     /// Timers that fire.
     Timers,
 }
 
-impl<F: KeyedProcessFunction> fmt::Debug for ProcessOperator<F> {
+impl<F: KeyedFunction> fmt::Debug for ProcessOperator<F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct(type_name::<F>()).field("interrupted", &self.interrupted).finish_non_exhaustive()
     }
 }
 
-impl<F: KeyedProcessFunction> ProcessOperator<F> {
+impl<F: KeyedFunction> ProcessOperator<F> {
     /// Processes rows until the output is full; then gives the row to go on with.
-    fn run(&mut self, batch: &KeyedBatch, first: usize, cx: &mut OperatorContext<'_>) -> Result<Option<usize>> {
+    fn run(
+        &mut self,
+        input: usize,
+        batch: &KeyedBatch,
+        first: usize,
+        cx: &mut OperatorContext<'_>,
+    ) -> Result<Option<usize>> {
         let rows = batch.changes.num_rows();
         let mut begin = first;
         while begin < rows {
             let end = rows.min(begin + self.records_together);
             self.held.begin_batch(cx.state, (begin..end).map(|row| batch.keys.get(row)))?;
-            let next = self.run_together(batch, begin, end, cx)?;
+            let next = self.run_together(input, batch, (begin, end), cx)?;
             let done = next.unwrap_or(end) - begin;
             self.held.end_batch(cx.state, done)?;
             // Where a full output interrupts, little is read ahead that would have to be read again.
@@ -114,9 +121,9 @@ impl<F: KeyedProcessFunction> ProcessOperator<F> {
 
     fn run_together(
         &mut self,
+        input: usize,
         batch: &KeyedBatch,
-        begin: usize,
-        end: usize,
+        (begin, end): (usize, usize),
         cx: &mut OperatorContext<'_>,
     ) -> Result<Option<usize>> {
         let rows = batch.changes.rows();
@@ -137,9 +144,9 @@ impl<F: KeyedProcessFunction> ProcessOperator<F> {
                 processing_time_ms: cx.processing_time_ms,
                 timer: None,
             };
-            let value = read(records.value(row))?;
+            let record = records.value(row);
             self.call((key, record_key), moment, cx, |function, states, ctx, out| {
-                function.process_element(states, value, ctx, out)
+                function.element(input, record, states, ctx, out)
             })?;
             if self.passes_on(cx)? {
                 return Ok(Some(row + 1));
@@ -205,6 +212,7 @@ impl<F: KeyedProcessFunction> ProcessOperator<F> {
             moment,
             timers: &mut self.timers,
             sides: &mut self.sides,
+            counters: cx.counters,
             keys: PhantomData,
         };
         self.collector.set_timestamp(moment.of_results());
@@ -239,18 +247,18 @@ fn entry_key(key: KeyContext<'_>, max_parallelism: MaxParallelism) -> Vec<u8> {
     entry
 }
 
-impl<F: KeyedProcessFunction> KeyedOperator for ProcessOperator<F> {
-    fn process(&mut self, _: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        let next = self.run(batch, 0, cx)?;
-        self.interrupted = next.map(|next| Interrupted::Rows(batch.clone(), next));
+impl<F: KeyedFunction> KeyedOperator for ProcessOperator<F> {
+    fn process(&mut self, input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        let next = self.run(input, batch, 0, cx)?;
+        self.interrupted = next.map(|next| Interrupted::Rows(input, batch.clone(), next));
         Ok(self.progress())
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
         match self.interrupted.take() {
-            Some(Interrupted::Rows(batch, first)) => {
-                let next = self.run(&batch, first, cx)?;
-                self.interrupted = next.map(|next| Interrupted::Rows(batch, next));
+            Some(Interrupted::Rows(input, batch, first)) => {
+                let next = self.run(input, &batch, first, cx)?;
+                self.interrupted = next.map(|next| Interrupted::Rows(input, batch, next));
             }
             Some(Interrupted::Timers) => return self.advance(cx),
             None => {}

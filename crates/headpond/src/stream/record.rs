@@ -67,7 +67,7 @@ impl RecordColumn {
 }
 
 /// The records of a batch, still as bytes.
-pub(super) fn records(rows: &RecordBatch) -> Result<&LargeBinaryArray> {
+pub(crate) fn records(rows: &RecordBatch) -> Result<&LargeBinaryArray> {
     let record = rows.columns().first().and_then(|column| column.as_binary_opt::<i64>());
     record.ok_or_else(|| Error::internal("rows of a stream have no column of records"))
 }
@@ -81,8 +81,14 @@ pub(super) fn read_all<T: DeserializeOwned>(
     (0..records.len()).try_for_each(|row| give(read(records.value(row))?, stamps.at(row)))
 }
 
+/// A copy of a record, by way of its bytes.
+pub(super) fn copy<T: Record>(record: &T) -> Result<T> {
+    let bytes = postcard::to_stdvec(record).map_err(|cause| unfit::<T>("written").because(cause))?;
+    read(&bytes)
+}
+
 /// Reads a record.
-pub(super) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
+pub(crate) fn read<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
     match postcard::take_from_bytes(bytes) {
         Ok((record, [])) => Ok(record),
         Ok(_) => Err(unfit::<T>("read back")),

@@ -8,6 +8,7 @@ use headpond_state::{Error, Result};
 use parking_lot::Mutex;
 use std::any::{TypeId, type_name};
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 /// Names a side output and the type of its records.
 ///
@@ -18,7 +19,7 @@ use std::marker::PhantomData;
 /// ```
 ///
 /// A function gives records to it with [`Context::output`](super::Context::output);
-/// [`get_side_output`](super::DataStream::get_side_output) is the stream of them. What no one reads is dropped.
+/// [`side_output`](super::DataStream::side_output) is the stream of them. What no one reads is dropped.
 #[derive(Debug)]
 pub struct OutputTag<T> {
     id: &'static str,
@@ -30,11 +31,19 @@ impl<T> OutputTag<T> {
     pub const fn new(id: &'static str) -> Self {
         OutputTag { id, records: PhantomData }
     }
+
+    pub(super) fn id(&self) -> &'static str {
+        self.id
+    }
 }
 
 /// The side outputs of a function that are read, in the order of their ports.
 #[derive(Debug, Default)]
-pub(super) struct SideTags(Mutex<Vec<SideTag>>);
+pub(crate) struct SideTags {
+    tags: Mutex<Vec<SideTag>>,
+    /// Whether what no one reads yet is kept, for who reads it later.
+    keeps_all: bool,
+}
 
 #[derive(Debug, Clone, Copy)]
 struct SideTag {
@@ -44,9 +53,14 @@ struct SideTag {
 }
 
 impl SideTags {
+    /// Tags that are known once a function uses them, whether or not they are read.
+    pub(crate) fn keeping_all() -> Self {
+        SideTags { keeps_all: true, ..Self::default() }
+    }
+
     /// The port of a tag that is to be read.
-    pub(super) fn port<T: Record>(&self, tag: &OutputTag<T>) -> Result<usize> {
-        let mut tags = self.0.lock();
+    pub(crate) fn port<T: Record>(&self, tag: &OutputTag<T>) -> Result<usize> {
+        let mut tags = self.tags.lock();
         let index = match tags.iter().position(|known| known.id == tag.id) {
             Some(index) => index,
             None => {
@@ -58,9 +72,10 @@ impl SideTags {
         Ok(MAIN_PORT + 1 + index)
     }
 
-    pub(super) fn open(&self) -> SideOutputs {
-        let outputs = self.0.lock().iter().map(|tag| (*tag, StampedRecords::default())).collect();
-        SideOutputs { outputs, failure: None }
+    pub(super) fn open(self: &Arc<Self>) -> SideOutputs {
+        let mut sides = SideOutputs { outputs: Vec::new(), failure: None, tags: Arc::clone(self) };
+        sides.take_up_tags();
+        sides
     }
 }
 
@@ -84,10 +99,21 @@ impl SideTag {
 pub(super) struct SideOutputs {
     outputs: Vec<(SideTag, StampedRecords)>,
     failure: Option<Error>,
+    tags: Arc<SideTags>,
 }
 
 impl SideOutputs {
+    fn take_up_tags(&mut self) {
+        let known = self.outputs.len();
+        let tags = self.tags.tags.lock();
+        self.outputs.extend(tags.iter().skip(known).map(|tag| (*tag, StampedRecords::default())));
+    }
+
     pub(super) fn output<T: Record>(&mut self, tag: &OutputTag<T>, record: &T, timestamp_ms: Option<i64>) {
+        if self.tags.keeps_all && !self.outputs.iter().any(|(known, _)| known.id == tag.id) {
+            self.failure = self.tags.port(tag).err().or(self.failure.take());
+            self.take_up_tags();
+        }
         if let Some((known, records)) = self.outputs.iter_mut().find(|(known, _)| known.id == tag.id)
             && self.failure.is_none()
         {

@@ -9,7 +9,7 @@ use std::any::type_name;
 use std::fmt;
 
 /// A source of records: [`Source`] without columns, for
-/// [`from_record_source`](super::StreamExecutionEnvironment::from_record_source).
+/// [`from_source`](super::StreamExecutionEnvironment::from_source).
 ///
 /// It is cut into *splits* (a file, a partition), each read in order, on threads of their own. With its records a reader
 /// gives the *position* behind them: any JSON value. Checkpoints keep positions, and a restored job opens splits at them.

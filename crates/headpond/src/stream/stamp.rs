@@ -15,35 +15,35 @@ const TIMESTAMP_COLUMN: &str = "$timestamp";
 
 /// A record's place in time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stamp {
+pub(crate) struct Stamp {
     /// The row of the node's batch that the record comes from.
-    pub(super) row: usize,
-    pub(super) timestamp_ms: Option<i64>,
+    pub(crate) row: usize,
+    pub(crate) timestamp_ms: Option<i64>,
     /// The watermark of the record's split just before it, `i64::MIN` for none.
-    pub(super) watermark_ms: i64,
+    pub(crate) watermark_ms: i64,
 }
 
 impl Stamp {
     /// That of a record that an operator gives.
-    pub(super) fn at(timestamp_ms: Option<i64>) -> Self {
+    pub(crate) fn at(timestamp_ms: Option<i64>) -> Self {
         Stamp { row: 0, timestamp_ms, watermark_ms: i64::MIN }
     }
 }
 
 /// The stamps of a batch's rows.
 #[derive(Debug)]
-pub(super) struct Stamps<'a> {
+pub(crate) struct Stamps<'a> {
     timestamps: Option<&'a Int64Array>,
     watermarks: Option<&'a Int64Array>,
 }
 
 impl<'a> Stamps<'a> {
-    pub(super) fn of(rows: &'a RecordBatch) -> Self {
+    pub(crate) fn of(rows: &'a RecordBatch) -> Self {
         let column = |name| rows.column_by_name(name).and_then(|column| column.as_primitive_opt::<Int64Type>());
         Stamps { timestamps: column(TIMESTAMP_COLUMN), watermarks: column(ROW_WATERMARK_COLUMN) }
     }
 
-    pub(super) fn at(&self, row: usize) -> Stamp {
+    pub(crate) fn at(&self, row: usize) -> Stamp {
         Stamp {
             row,
             timestamp_ms: self.timestamps.filter(|column| column.is_valid(row)).map(|column| column.value(row)),
@@ -53,41 +53,41 @@ impl<'a> Stamps<'a> {
 }
 
 /// The columns of a stream between two operators: the record, its stamp, then `more`.
-pub(super) fn stamped_schema(more: impl IntoIterator<Item = Field>) -> SchemaRef {
+pub(crate) fn stamped_schema(more: impl IntoIterator<Item = Field>) -> SchemaRef {
     let stamp =
         [Field::new(TIMESTAMP_COLUMN, DataType::Int64, true), Field::new(ROW_WATERMARK_COLUMN, DataType::Int64, false)];
     super::record::schema(stamp.into_iter().chain(more))
 }
 
 /// How many columns [`stamped_schema`] has before `more`.
-pub(super) const STAMPED_COLUMNS: usize = 3;
+pub(crate) const STAMPED_COLUMNS: usize = 3;
 
 /// Records being written with their stamps.
 #[derive(Debug, Default)]
-pub(super) struct StampedRecords {
+pub(crate) struct StampedRecords {
     records: RecordColumn,
     timestamps: Int64Builder,
     watermarks: Int64Builder,
 }
 
 impl StampedRecords {
-    pub(super) fn push<T: Serialize>(&mut self, record: &T, stamp: Stamp) -> Result<()> {
+    pub(crate) fn push<T: Serialize>(&mut self, record: &T, stamp: Stamp) -> Result<()> {
         self.records.push(record)?;
         self.timestamps.append_option(stamp.timestamp_ms);
         self.watermarks.append_value(stamp.watermark_ms);
         Ok(())
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.records.len()
     }
 
-    pub(super) fn byte_len(&self) -> usize {
+    pub(crate) fn byte_len(&self) -> usize {
         self.records.byte_len()
     }
 
     /// The rows written since the last call, with the columns `more`.
-    pub(super) fn finish(&mut self, schema: &SchemaRef, more: Vec<ArrayRef>) -> Result<RecordBatch> {
+    pub(crate) fn finish(&mut self, schema: &SchemaRef, more: Vec<ArrayRef>) -> Result<RecordBatch> {
         let stamp: [ArrayRef; 2] = [Arc::new(self.timestamps.finish()), Arc::new(self.watermarks.finish())];
         self.records.finish(schema, stamp.into_iter().chain(more).collect())
     }

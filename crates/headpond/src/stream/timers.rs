@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Timers that are taken from the state at once; few in tests, so that these reach every edge.
 const TIMERS_AT_ONCE: usize = if cfg!(test) { 3 } else { 4096 };
 
-/// Sets and removes the timers of the current key; see [`Context::timer_service`](super::Context::timer_service).
+/// Sets and removes the timers of the current key; see [`Context::timers`](super::Context::timers).
 ///
 /// A key has at most one timer for each time and time domain: setting it again changes nothing.
 ///

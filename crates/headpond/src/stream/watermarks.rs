@@ -19,8 +19,8 @@ use std::time::Duration;
 ///
 /// struct Click { user: u64, time_ms: i64 }
 ///
-/// let strategy = WatermarkStrategy::for_bounded_out_of_orderness(Duration::from_secs(5))
-///     .with_timestamp_assigner(|click: &Click| click.time_ms)
+/// let strategy = WatermarkStrategy::bounded_out_of_orderness(Duration::from_secs(5))
+///     .with_timestamps(|click: &Click| click.time_ms)
 ///     .with_idleness(Duration::from_secs(60));
 /// ```
 pub struct WatermarkStrategy<T> {
@@ -60,30 +60,35 @@ impl<T> fmt::Debug for WatermarkStrategy<T> {
 impl<T: 'static> WatermarkStrategy<T> {
     /// Watermarks that trail the greatest timestamp so far: no record comes more than `max_out_of_orderness` later
     /// than one with a greater timestamp.
-    pub fn for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> Self {
+    #[doc(alias = "forBoundedOutOfOrderness")]
+    pub fn bounded_out_of_orderness(max_out_of_orderness: Duration) -> Self {
         let delay_ms = i64::try_from(max_out_of_orderness.as_millis()).unwrap_or(i64::MAX);
         // A record with the same timestamp as the greatest may still come.
-        Self::for_generator(move || Trailing { behind_ms: delay_ms.saturating_add(1) })
+        Self::generator(move || Trailing { behind_ms: delay_ms.saturating_add(1) })
     }
 
     /// Watermarks of records whose timestamps never fall.
-    pub fn for_monotonous_timestamps() -> Self {
-        Self::for_bounded_out_of_orderness(Duration::ZERO)
+    #[doc(alias = "forMonotonousTimestamps")]
+    pub fn monotonous_timestamps() -> Self {
+        Self::bounded_out_of_orderness(Duration::ZERO)
     }
 
     /// Timestamps without watermarks: event-time timers fire at the end of the input.
-    pub fn no_watermarks() -> Self {
+    #[doc(alias = "noWatermarks")]
+    pub fn none() -> Self {
         WatermarkStrategy { generator: None, assigner: None, idleness: None }
     }
 
     /// Watermarks of a generator of your own, one for each split.
-    pub fn for_generator<G: WatermarkGenerator<T> + 'static>(make: impl Fn() -> G + Send + Sync + 'static) -> Self {
-        WatermarkStrategy { generator: Some(Arc::new(move || Box::new(make()))), ..Self::no_watermarks() }
+    #[doc(alias = "forGenerator")]
+    pub fn generator<G: WatermarkGenerator<T> + 'static>(make: impl Fn() -> G + Send + Sync + 'static) -> Self {
+        WatermarkStrategy { generator: Some(Arc::new(move || Box::new(make()))), ..Self::none() }
     }
 
     /// Sets what gives a record's timestamp, in milliseconds since the epoch.
+    #[doc(alias = "withTimestampAssigner")]
     #[must_use]
-    pub fn with_timestamp_assigner(mut self, assigner: impl Fn(&T) -> i64 + Send + Sync + 'static) -> Self {
+    pub fn with_timestamps(mut self, assigner: impl Fn(&T) -> i64 + Send + Sync + 'static) -> Self {
         self.assigner = Some(Arc::new(assigner));
         self
     }

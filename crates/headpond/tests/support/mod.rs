@@ -118,7 +118,7 @@ impl StateBackend for LikesBatches {
 
 /// An environment; with serialized channels, also with a backend that likes batches.
 pub fn environment(parallelism: usize, serialized_channels: bool) -> StreamExecutionEnvironment {
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_state_backend(HashMapStateBackend::new()).set_parallelism(parallelism);
     if serialized_channels {
         env.set_state_backend(LikesBatches(HashMapStateBackend::new()));

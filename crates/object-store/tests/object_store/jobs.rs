@@ -72,7 +72,7 @@ impl KeyedProcessFunction for Counts {
     type States = ValueState<u64>;
 
     fn open(&self, ctx: &mut RuntimeContext<'_>) -> Result<Self::States> {
-        ctx.get_state(ValueStateDescriptor::new("counts", SerdeCodec::new("Counts", 1)))
+        ctx.value_state(ValueStateDescriptor::new("counts", SerdeCodec::new("Counts", 1)))
     }
 
     fn process_element(
@@ -84,7 +84,7 @@ impl KeyedProcessFunction for Counts {
     ) -> Result<()> {
         let count = counts.value(ctx)?.unwrap_or_default() + 1;
         counts.update(ctx, &count)?;
-        out.collect((ctx.get_current_key()?, count));
+        out.collect((ctx.key()?, count));
         Ok(())
     }
 }
@@ -108,7 +108,7 @@ fn environment(server: &Server, parallelism: usize) -> StreamExecutionEnvironmen
         retry_timeout: Duration::from_millis(50),
         ..server.options()
     };
-    let env = StreamExecutionEnvironment::get_execution_environment();
+    let env = StreamExecutionEnvironment::new();
     env.set_state_backend(HashMapStateBackend::new()).set_parallelism(parallelism);
     env.set_checkpoint_stores(Arc::new(ObjectStores::new(options))).set_checkpoint_dir("s3://checkpoints/jobs");
     env.enable_checkpointing(Duration::from_millis(20));
@@ -120,7 +120,7 @@ fn describe(
     sink: &CollectSink<(i64, u64)>,
     at: impl Fn(i64) + Send + Sync + 'static,
 ) {
-    let numbers = env.from_record_source(Numbers { at: Arc::new(at) });
+    let numbers = env.from_source(Numbers { at: Arc::new(at) });
     numbers.key_by(|n| n % KEYS).process(Counts).sink_to(sink.clone());
 }
 

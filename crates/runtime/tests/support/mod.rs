@@ -373,7 +373,7 @@ pub fn add_keyed(
     input: NodeId,
     operator: impl KeyedOperatorFactory + 'static,
 ) -> NodeId {
-    let inputs = vec![KeyedInput { node: input, key: vec![0] }];
+    let inputs = vec![KeyedInput::by_key(input, vec![0])];
     add(graph, id, columns, NodeKind::Keyed { inputs, operator: Arc::new(operator) })
 }
 

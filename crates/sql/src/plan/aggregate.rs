@@ -92,7 +92,7 @@ impl FlowBuilder<'_> {
             None => Arc::new(GroupAggregateFactory::new(plan)),
             Some(window) => Arc::new(WindowAggregateFactory::new(plan, window)),
         };
-        let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: materialized.node, key }], operator };
+        let kind = NodeKind::Keyed { inputs: vec![KeyedInput::by_key(materialized.node, key)], operator };
         // A group of rows that only come does not change when nothing is computed of it.
         let changing = !description.is_windowed && (changing || has_calls);
         let node = self.graph.add(Node { id, description: description.text, schema: Arc::clone(&output), kind });

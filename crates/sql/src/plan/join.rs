@@ -55,7 +55,7 @@ impl FlowBuilder<'_> {
         };
         let key_schema = KeyEncoder::new(&sides[0].schema, &sides[0].key, MaxParallelism::DEFAULT)?.schema();
         let description = describe(kind, &sides, timed.as_ref().map(|(bounds, _)| bounds), rest);
-        let inputs = flows.iter().zip(&sides).map(|(flow, side)| KeyedInput { node: flow.node, key: side.key.clone() });
+        let inputs = flows.iter().zip(&sides).map(|(flow, side)| KeyedInput::by_key(flow.node, side.key.clone()));
         let inputs = inputs.collect();
         let plan =
             JoinPlan { kind, sides, key_schema, condition, output: Arc::clone(&output), format: self.settings.format };

@@ -106,7 +106,7 @@ impl FlowBuilder<'_> {
         };
         notes.push(expiry);
         self.notes.insert(id.clone(), notes);
-        let kind = NodeKind::Keyed { inputs: vec![KeyedInput { node: flow.node, key }], operator };
+        let kind = NodeKind::Keyed { inputs: vec![KeyedInput::by_key(flow.node, key)], operator };
         let node = self.graph.add(Node { id, description, schema: Arc::clone(&output), kind });
         let mut columns = Vec::with_capacity(of_flow.len() + 1);
         for (index, logical) in of_flow.iter().zip(window.schema.fields()) {

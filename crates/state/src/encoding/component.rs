@@ -4,7 +4,7 @@ use super::read::KeyReader;
 use super::write::{
     put_bool, put_bytes, put_f32, put_f64, put_i8, put_i16, put_i32, put_i64, put_null, put_present, put_str, put_u64,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::schema::{DataKind, FieldType};
 
 /// A type that is one or more components of a key: of a stream's key, or the user key of a map.
@@ -61,6 +61,80 @@ component! {
     u64: UInt64, put_u64, u64;
     f32: Float32, put_f32, f32;
     f64: Float64, put_f64, f64;
+}
+
+/// Integers that are written as a wider type, in whose order they are.
+macro_rules! widened {
+    ($($ty:ty as $wide:ty;)*) => {
+        $(
+            impl KeyComponent for $ty {
+                fn types(types: &mut Vec<FieldType>) {
+                    <$wide>::types(types);
+                }
+
+                #[inline]
+                fn encode(&self, out: &mut Vec<u8>) {
+                    (*self as $wide).encode(out);
+                }
+
+                #[inline]
+                fn decode(reader: &mut KeyReader<'_>) -> Result<Self> {
+                    let wide = <$wide>::decode(reader)?;
+                    <$ty>::try_from(wide).map_err(|_| {
+                        Error::corrupt(format!("a key's component is {wide}, which is no {}", stringify!($ty)))
+                    })
+                }
+            }
+        )*
+    };
+}
+widened! {
+    u8 as i16;
+    u16 as i32;
+    u32 as i64;
+    usize as u64;
+    isize as i64;
+}
+
+/// Two components: the upper half, then the lower one.
+macro_rules! halved {
+    ($($ty:ty as $upper:ty;)*) => {
+        $(
+            impl KeyComponent for $ty {
+                fn types(types: &mut Vec<FieldType>) {
+                    <$upper>::types(types);
+                    u64::types(types);
+                }
+
+                #[inline]
+                fn encode(&self, out: &mut Vec<u8>) {
+                    ((*self >> 64) as $upper).encode(out);
+                    (*self as u64).encode(out);
+                }
+
+                #[inline]
+                fn decode(reader: &mut KeyReader<'_>) -> Result<Self> {
+                    let upper = <$upper>::decode(reader)?;
+                    Ok(<$ty>::from(upper) << 64 | <$ty>::from(u64::decode(reader)?))
+                }
+            }
+        )*
+    };
+}
+halved! {
+    i128 as i64;
+    u128 as u64;
+}
+
+/// No component: the one key of all.
+impl KeyComponent for () {
+    fn types(_: &mut Vec<FieldType>) {}
+
+    fn encode(&self, _: &mut Vec<u8>) {}
+
+    fn decode(_: &mut KeyReader<'_>) -> Result<Self> {
+        Ok(())
+    }
 }
 
 impl KeyComponent for String {
@@ -139,6 +213,9 @@ macro_rules! tuple {
         }
     };
 }
+tuple!(A);
 tuple!(A B);
 tuple!(A B C);
 tuple!(A B C D);
+tuple!(A B C D E);
+tuple!(A B C D E F);

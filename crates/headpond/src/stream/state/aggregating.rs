@@ -26,8 +26,9 @@ impl<A: AggregateFunction> AggregatingStateDescriptor<A> {
     }
 
     /// Makes accumulators expire.
+    #[doc(alias = "enableTimeToLive")]
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+    pub fn with_ttl(mut self, ttl: impl Into<TtlConfig>) -> Self {
         self.declaration.ttl = Some(ttl.into());
         self
     }

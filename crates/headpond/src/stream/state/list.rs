@@ -18,8 +18,9 @@ impl<T> ListStateDescriptor<T> {
     }
 
     /// Makes elements expire, each by itself.
+    #[doc(alias = "enableTimeToLive")]
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+    pub fn with_ttl(mut self, ttl: impl Into<TtlConfig>) -> Self {
         self.0.ttl = Some(ttl.into());
         self
     }

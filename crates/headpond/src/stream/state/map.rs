@@ -23,8 +23,9 @@ impl<U: KeyComponent, V> MapStateDescriptor<U, V> {
     }
 
     /// Makes entries expire, each by itself.
+    #[doc(alias = "enableTimeToLive")]
     #[must_use]
-    pub fn enable_time_to_live(mut self, ttl: impl Into<TtlConfig>) -> Self {
+    pub fn with_ttl(mut self, ttl: impl Into<TtlConfig>) -> Self {
         self.declaration.ttl = Some(ttl.into());
         self
     }
@@ -39,7 +40,7 @@ impl<U: KeyComponent, V> MapStateDescriptor<U, V> {
 
 /// Per key, values by user key, in the order of the user keys.
 #[derive(Debug)]
-pub struct MapState<U, V>(typed::MapState<U, V>);
+pub struct MapState<U, V>(pub(in crate::stream) typed::MapState<U, V>);
 
 impl<U: KeyComponent, V> MapState<U, V> {
     /// The value of a user key.

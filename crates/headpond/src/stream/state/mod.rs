@@ -6,17 +6,17 @@
 //!
 //! | descriptor | registered by | state, for each key |
 //! |---|---|---|
-//! | [`ValueStateDescriptor`] | [`get_state`] | [`ValueState`]: one value |
-//! | [`ListStateDescriptor`] | [`get_list_state`] | [`ListState`]: values in the order of adding |
-//! | [`MapStateDescriptor`] | [`get_map_state`] | [`MapState`]: values by user key |
-//! | [`ReducingStateDescriptor`] | [`get_reducing_state`] | [`ReducingState`]: the fold of values |
-//! | [`AggregatingStateDescriptor`] | [`get_aggregating_state`] | [`AggregatingState`]: an accumulator |
+//! | [`ValueStateDescriptor`] | [`value_state`] | [`ValueState`]: one value |
+//! | [`ListStateDescriptor`] | [`list_state`] | [`ListState`]: values in the order of adding |
+//! | [`MapStateDescriptor`] | [`map_state`] | [`MapState`]: values by user key |
+//! | [`ReducingStateDescriptor`] | [`reducing_state`] | [`ReducingState`]: the fold of values |
+//! | [`AggregatingStateDescriptor`] | [`aggregating_state`] | [`AggregatingState`]: an accumulator |
 //!
-//! [`get_state`]: super::RuntimeContext::get_state
-//! [`get_list_state`]: super::RuntimeContext::get_list_state
-//! [`get_map_state`]: super::RuntimeContext::get_map_state
-//! [`get_reducing_state`]: super::RuntimeContext::get_reducing_state
-//! [`get_aggregating_state`]: super::RuntimeContext::get_aggregating_state
+//! [`value_state`]: super::RuntimeContext::value_state
+//! [`list_state`]: super::RuntimeContext::list_state
+//! [`map_state`]: super::RuntimeContext::map_state
+//! [`reducing_state`]: super::RuntimeContext::reducing_state
+//! [`aggregating_state`]: super::RuntimeContext::aggregating_state
 //!
 //! # Errors
 //! Calls fail as the backend does, and with what the codec says of a stored value; the error names the state.
@@ -34,7 +34,7 @@ pub use headpond_state::typed::AggregateFunction;
 pub use list::{ListState, ListStateDescriptor};
 pub use map::{MapState, MapStateDescriptor};
 pub use reducing::{ReducingState, ReducingStateDescriptor};
-pub use ttl::{StateTtlConfig, StateTtlConfigBuilder};
+pub use ttl::StateTtlConfig;
 pub use value::{ValueState, ValueStateDescriptor};
 
 use super::function::RuntimeContext;

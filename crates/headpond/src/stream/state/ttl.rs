@@ -1,19 +1,18 @@
-//! When a state's values expire, in Flink's words.
+//! When a state's values expire.
 
 use super::{StateVisibility, TimeDomain, TtlConfig, UpdateType};
 use std::time::Duration;
 
-/// The expiry of a state, for [`enable_time_to_live`](super::ValueStateDescriptor::enable_time_to_live).
+/// The expiry of a state, for [`with_ttl`](super::ValueStateDescriptor::with_ttl).
 ///
 /// ```
 /// use headpond::stream::state::{StateTtlConfig, StateVisibility, TimeDomain, UpdateType};
 /// use std::time::Duration;
 ///
-/// let ttl = StateTtlConfig::new_builder(Duration::from_secs(7 * 24 * 3600))
-///     .set_update_type(UpdateType::OnReadAndWrite)
-///     .set_state_visibility(StateVisibility::NeverReturnExpired)
-///     .set_ttl_time_characteristic(TimeDomain::EventTime)
-///     .build();
+/// let ttl = StateTtlConfig::new(Duration::from_secs(7 * 24 * 3600))
+///     .update_type(UpdateType::OnReadAndWrite)
+///     .visibility(StateVisibility::NeverReturnExpired)
+///     .time_domain(TimeDomain::EventTime);
 /// ```
 ///
 /// By event time, a value's age begins with the timestamp of the record that wrote it, or with the operator's event time if
@@ -22,43 +21,36 @@ use std::time::Duration;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateTtlConfig(TtlConfig);
 
-/// Builds a [`StateTtlConfig`].
-#[derive(Debug, Clone, Copy)]
-pub struct StateTtlConfigBuilder(TtlConfig);
-
 impl StateTtlConfig {
     /// An expiry this long after the last write, by processing time; expired values are never seen. A fraction of a
     /// millisecond is left out.
-    pub fn new_builder(ttl: Duration) -> StateTtlConfigBuilder {
-        StateTtlConfigBuilder(TtlConfig::new(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
+    #[doc(alias = "newBuilder")]
+    pub fn new(ttl: Duration) -> Self {
+        StateTtlConfig(TtlConfig::new(i64::try_from(ttl.as_millis()).unwrap_or(i64::MAX)))
     }
-}
 
-impl StateTtlConfigBuilder {
     /// Sets which accesses prolong a value's life.
+    #[doc(alias = "setUpdateType")]
     #[must_use]
-    pub fn set_update_type(mut self, update: UpdateType) -> Self {
+    pub fn update_type(mut self, update: UpdateType) -> Self {
         self.0.update = update;
         self
     }
 
     /// Sets whether an expired value may still be seen.
+    #[doc(alias = "setStateVisibility")]
     #[must_use]
-    pub fn set_state_visibility(mut self, visibility: StateVisibility) -> Self {
+    pub fn visibility(mut self, visibility: StateVisibility) -> Self {
         self.0.visibility = visibility;
         self
     }
 
     /// Sets whose time it is.
+    #[doc(alias = "setTtlTimeCharacteristic")]
     #[must_use]
-    pub fn set_ttl_time_characteristic(mut self, domain: TimeDomain) -> Self {
+    pub fn time_domain(mut self, domain: TimeDomain) -> Self {
         self.0.domain = domain;
         self
-    }
-
-    /// The expiry.
-    pub fn build(self) -> StateTtlConfig {
-        StateTtlConfig(self.0)
     }
 }
 

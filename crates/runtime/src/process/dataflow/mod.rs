@@ -112,7 +112,10 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
                 let inputs: Vec<_> = inputs
                     .iter()
                     .enumerate()
-                    .map(|(at, from)| keyed_input(plan, input(&from.node), from.node, &from.key, (index, at)))
+                    .map(|(at, from)| match from.broadcast {
+                        true => broadcast_input(plan, input(&from.node), (index, at), worker),
+                        false => keyed_input(plan, input(&from.node), from.node, &from.key, (index, at)),
+                    })
                     .collect();
                 let count = inputs.len();
                 let ports = plan.graph.side_ports(NodeId(index));
@@ -165,6 +168,18 @@ fn keyed_input<'scope>(
             TaskInput { stream, by_key: true, in_flight }
         }
     }
+}
+
+/// Rows of a node, ready to be sent to every worker.
+fn broadcast_input<'scope>(
+    plan: &Plan,
+    stream: Stream<'scope, u64, Messages>,
+    (to, at): (usize, usize),
+    worker: usize,
+) -> TaskInput<'scope> {
+    let (peers, max_parallelism) = (plan.options.parallelism, plan.options.max_parallelism);
+    let stream = stateless::broadcast(stream, max_parallelism, worker, peers, plan.shared.clone());
+    TaskInput { stream, by_key: true, in_flight: plan.exchanges.of_input(to, at).cloned() }
 }
 
 fn open_keyed(

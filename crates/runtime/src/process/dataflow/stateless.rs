@@ -1,11 +1,12 @@
 //! Steps without state: they pass on what they get, at the tick they got it.
 
 use super::event_time::{Sender, Together};
-use crate::key::{KeyEncoder, KeyedBatch};
+use crate::key::{KeyEncoder, KeyedBatch, Keys};
 use crate::operator::BatchFunctionFactory;
-use crate::process::message::{Message, Messages};
+use crate::process::message::{Message, Messages, Watermark};
 use crate::process::shared::Shared;
-use headpond_state::{Context, Error, Result};
+use headpond_state::encoding::{EntryKeys, NO_NAMESPACE};
+use headpond_state::{Context, Error, MaxParallelism, Result};
 use std::sync::Arc;
 use timely::dataflow::channels::pact::Pipeline;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
@@ -48,6 +49,62 @@ pub(super) fn with_keys<'scope>(
         }
         message => Ok(Some(message)),
     })
+}
+
+/// Gives every row once for each worker, in the first key group that is the worker's.
+///
+/// Such rows are about no key and no time: their senders are idle from the beginning, so event time does not wait for them.
+pub(super) fn broadcast<'scope>(
+    stream: Stream<'scope, u64, Messages>,
+    max_parallelism: MaxParallelism,
+    worker: usize,
+    peers: usize,
+    shared: Arc<Shared>,
+) -> Stream<'scope, u64, Messages> {
+    let entries = EntryKeys::new(max_parallelism);
+    let first_keys: Vec<Vec<u8>> = (0..peers)
+        .filter_map(|peer| max_parallelism.range_of(peer, peers).iter().next())
+        .map(|group| {
+            let mut key = Vec::new();
+            entries.entry(group, &[], NO_NAMESPACE, &mut key);
+            key
+        })
+        .collect();
+    let mut builder = OperatorBuilder::new("broadcast".to_owned(), stream.scope());
+    let mut input = builder.new_input(stream, Pipeline);
+    let (mut output, result) = builder.new_output::<Messages>();
+    builder.build(move |mut capabilities| {
+        let mut first = capabilities.pop();
+        move |_| {
+            let mut output = output.activate();
+            if let Some(capability) = first.take() {
+                output.give(&capability, &mut Messages::watermark(worker, peers, i64::MIN, true));
+            }
+            input.for_each(|capability, messages| {
+                for message in messages.drain() {
+                    match message {
+                        Message::Rows(changes) => {
+                            for key in &first_keys {
+                                let mut keys = Keys::new(max_parallelism);
+                                (0..changes.num_rows()).for_each(|_| keys.push(key));
+                                let batch = KeyedBatch { changes: changes.clone(), keys };
+                                output.give(&capability, &mut Messages::one(Message::Keyed(batch)));
+                            }
+                        }
+                        Message::Watermark(watermark) => {
+                            let ended = watermark.time_ms == i64::MAX;
+                            let time_ms = if ended { i64::MAX } else { i64::MIN };
+                            let message = Message::Watermark(Watermark { time_ms, idle: !ended, ..watermark });
+                            output.give(&capability, &mut Messages::one(message));
+                        }
+                        Message::Damaged(text) => shared.fail(Error::corrupt(text)),
+                        Message::Keyed(_) => shared.fail(Error::internal("rows that have keys are sent to everyone")),
+                    }
+                }
+            });
+        }
+    });
+    result
 }
 
 fn each<'scope>(

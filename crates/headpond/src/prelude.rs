@@ -1,0 +1,17 @@
+//! What most programs use.
+//!
+//! ```
+//! use headpond::prelude::*;
+//! ```
+
+pub use crate::stream::state::{
+    AggregateFunction, AggregatingState, AggregatingStateDescriptor, ListState, ListStateDescriptor, MapState,
+    MapStateDescriptor, ReducingState, ReducingStateDescriptor, StateTtlConfig, ValueState, ValueStateDescriptor,
+};
+pub use crate::stream::window::{HoppingWindows, SessionWindows, TumblingWindows, Windowed};
+pub use crate::stream::{
+    CollectSink, Collector, Context, DataStream, KeyedBroadcastProcessFunction, KeyedCoProcessFunction,
+    KeyedProcessFunction, KeyedStream, OutputTag, RuntimeContext, StreamExecutionEnvironment, WatermarkStrategy,
+};
+pub use crate::{Error, HashMapStateBackend, Result};
+pub use headpond_state::codec::{Codec, FixedWidth, ProstCodec, SerdeCodec, Utf8};
