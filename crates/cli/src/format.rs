@@ -1,5 +1,6 @@
 //! Figures as people read them.
 
+pub(crate) use headpond_launch::figures::{per_second, time};
 use headpond_state::printable::OneLine;
 use std::fmt;
 use std::time::Duration;
@@ -74,20 +75,6 @@ impl fmt::Display for Span {
             _ => write!(f, "{} h {} min", seconds / 3600, seconds / 60 % 60),
         }
     }
-}
-
-/// A time in milliseconds since 1970 as `2013-01-31T23:00:00`, with milliseconds if it has any.
-pub(crate) fn time(ms: i64) -> String {
-    match chrono::DateTime::from_timestamp_millis(ms) {
-        Some(time) if ms % 1000 == 0 => time.format("%Y-%m-%dT%H:%M:%S").to_string(),
-        Some(time) => time.format("%Y-%m-%dT%H:%M:%S%.3f").to_string(),
-        None => format!("{ms} ms"),
-    }
-}
-
-/// How many of something there are per second; nothing when no time has passed.
-pub(crate) fn per_second(count: u64, time: Duration) -> u64 {
-    if time.is_zero() { 0 } else { (count as f64 / time.as_secs_f64()).round() as u64 }
 }
 
 #[cfg(test)]

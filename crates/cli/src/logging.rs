@@ -1,11 +1,9 @@
 //! Log lines on stderr, and the allocator's background thread.
 
 use crate::console::LogOutput;
+use headpond_launch::settings::LOG_VARIABLE;
 use headpond_state::{Context, Error, Result};
 use tracing_subscriber::EnvFilter;
-
-/// What is logged, in the syntax of `tracing`'s filters: `info`, `headpond_runtime=debug`, …
-pub(crate) const LOG_VARIABLE: &str = "HEADPOND_LOG";
 
 /// Begins to log: warnings, and more with `-v`. [`LOG_VARIABLE`] wins over both.
 ///

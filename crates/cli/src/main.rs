@@ -10,20 +10,15 @@
 //! this.
 
 mod arguments;
-mod backend;
 mod check;
 mod checkpoints;
 mod clock;
 mod console;
-mod control;
 mod explain;
-mod failpoint;
 mod figures;
 mod format;
 mod jobs;
-mod local_state;
 mod logging;
-mod memory;
 mod process;
 mod progress;
 mod report;
@@ -34,10 +29,10 @@ mod settings;
 mod shell;
 mod signals;
 mod state;
-mod stores;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
+use headpond_launch::{backend, control, local_state, stores};
 use std::process::ExitCode;
 
 /// One allocator for Rust and RocksDB: it gives memory back, and RocksDB fragments it less than the system's.

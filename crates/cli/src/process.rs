@@ -1,7 +1,6 @@
 //! What this process takes. Linux tells; where nobody does, the summary leaves it out.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 
 /// The unit of times in `/proc/<pid>/stat`: it is this on every machine Headpond runs on, whatever the kernel's own.
@@ -18,12 +17,6 @@ pub(crate) fn cpu_time() -> Option<Duration> {
 /// The most memory that the process has had at once, in bytes.
 pub(crate) fn peak_resident_bytes() -> Option<u64> {
     parse_peak(&fs::read_to_string("/proc/self/status").ok()?)
-}
-
-/// The number of the user who runs the process.
-pub(crate) fn user_id() -> u32 {
-    let home = || fs::metadata(std::env::var_os("HOME").unwrap_or_default());
-    fs::metadata("/proc/self").or_else(|_| home()).map_or(0, |found| found.uid())
 }
 
 fn parse_cpu_time(stat: &str) -> Option<Duration> {

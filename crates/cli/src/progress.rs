@@ -2,7 +2,7 @@
 
 use crate::arguments::ProgressMode;
 use crate::console;
-use crate::figures::Figures;
+use crate::figures::{self, Line};
 use headpond_runtime::JobMetrics;
 use headpond_state::{Error, Result};
 use serde_json::Value;
@@ -68,13 +68,13 @@ impl Progress {
         let Some(period) = style.period() else { return Ok(Progress { running: None }) };
         let (stop, stopped) = mpsc::channel::<()>();
         let show = move || {
-            let mut shown = Figures::of(&metrics, rows_before);
+            let mut shown = figures::now(&metrics, rows_before);
             while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-                let figures = Figures::of(&metrics, rows_before).since(&shown);
+                let figures = figures::now(&metrics, rows_before).since(&shown);
                 match style {
-                    Style::Status => console::status(&figures),
+                    Style::Status => console::status(Line(&figures)),
                     Style::Json => console::line(object("progress", figures.to_json())),
-                    Style::Lines | Style::Quiet => console::line(&figures),
+                    Style::Lines | Style::Quiet => console::line(Line(&figures)),
                 }
                 shown = figures;
             }

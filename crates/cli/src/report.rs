@@ -1,7 +1,6 @@
 //! Errors for people, and their exit codes.
 
 use crate::console;
-use headpond_config::{ConfigError, ConfigErrorKind};
 use headpond_state::{CheckpointId, Error, ErrorKind, Remedy};
 use std::error::Error as _;
 use std::process::ExitCode;
@@ -50,19 +49,6 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
 /// Something the user should know, on stderr.
 pub(crate) fn warning(text: impl std::fmt::Display) {
     console::line(format_args!("warning: {text}"));
-}
-
-/// An error about a setting.
-pub(crate) fn config_error(error: &ConfigError) -> Error {
-    let kind = match error.kind() {
-        ConfigErrorKind::Unsupported => ErrorKind::Unsupported,
-        _ => ErrorKind::Invalid,
-    };
-    let ours = Error::new(kind, error.to_string());
-    match error.hint() {
-        Some(hint) => ours.hint(hint),
-        None => ours,
-    }
 }
 
 /// What the user can do about an error, by the flags of this program.

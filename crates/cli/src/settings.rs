@@ -2,17 +2,9 @@
 
 use crate::arguments::{CheckArguments, RunArguments, SettingArguments};
 use crate::console;
-use crate::failpoint::CRASH_VARIABLE;
-use crate::logging::LOG_VARIABLE;
-use crate::report::config_error;
-use headpond_config::{Config, Origin, options};
+use headpond_config::{Config, options};
+use headpond_launch::settings;
 use headpond_state::Result;
-use std::path::Path;
-
-/// The configuration file that is read when none is named, if it is there.
-const DEFAULT_FILE: &str = "headpond.toml";
-/// Variables that begin like options and are none.
-const RESERVED: [&str; 2] = [CRASH_VARIABLE, LOG_VARIABLE];
 
 /// The settings of a command.
 ///
@@ -20,15 +12,7 @@ const RESERVED: [&str; 2] = [CRASH_VARIABLE, LOG_VARIABLE];
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) or [`Unsupported`](headpond_state::ErrorKind::Unsupported), naming
 /// the option and where it was set.
 pub(crate) fn load(arguments: &SettingArguments) -> Result<Config> {
-    let mut config = Config::default();
-    let file = arguments.config.as_deref().or_else(|| Some(Path::new(DEFAULT_FILE)).filter(|file| file.exists()));
-    if let Some(file) = file {
-        config.load_file(file).map_err(|error| config_error(&error))?;
-    }
-    config.load_environment(std::env::vars_os(), &RESERVED).map_err(|error| config_error(&error))?;
-    for argument in &arguments.define {
-        config.define(argument).map_err(|error| config_error(&error))?;
-    }
+    let config = settings::load(arguments.config.as_deref(), &arguments.define)?;
     console::hide(config.secrets());
     Ok(config)
 }
@@ -56,10 +40,6 @@ pub(crate) fn load_for_check(arguments: &CheckArguments) -> Result<Config> {
 /// The settings with those of flags: key, flag and value.
 fn load_with_flags(arguments: &SettingArguments, flags: &[(&str, &'static str, &Option<String>)]) -> Result<Config> {
     let mut config = load(arguments)?;
-    for (key, flag, value) in flags {
-        if let Some(value) = value {
-            config.set(key, value, Origin::flag(*flag)).map_err(|error| config_error(&error))?;
-        }
-    }
+    settings::set_flags(&mut config, flags)?;
     Ok(config)
 }

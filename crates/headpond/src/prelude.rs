@@ -4,14 +4,18 @@
 //! use headpond::prelude::*;
 //! ```
 
+#[cfg(feature = "rocksdb")]
+pub use crate::EmbeddedRocksDbStateBackend;
+pub use crate::serde::{Deserialize, Serialize};
 pub use crate::stream::state::{
     AggregateFunction, AggregatingState, AggregatingStateDescriptor, ListState, ListStateDescriptor, MapState,
     MapStateDescriptor, ReducingState, ReducingStateDescriptor, StateTtlConfig, ValueState, ValueStateDescriptor,
 };
 pub use crate::stream::window::{HoppingWindows, SessionWindows, TumblingWindows, Windowed};
 pub use crate::stream::{
-    CollectSink, Collector, Context, DataStream, KeyedBroadcastProcessFunction, KeyedCoProcessFunction,
-    KeyedProcessFunction, KeyedStream, OutputTag, RuntimeContext, StreamExecutionEnvironment, WatermarkStrategy,
+    CollectSink, Collector, Context, DataStream, FileSink, FileSource, KeyedBroadcastProcessFunction,
+    KeyedCoProcessFunction, KeyedProcessFunction, KeyedStream, OutputTag, RuntimeContext, StreamExecutionEnvironment,
+    WatermarkStrategy,
 };
 pub use crate::{Error, HashMapStateBackend, Result};
 pub use headpond_state::codec::{Codec, FixedWidth, ProstCodec, SerdeCodec, Utf8};

@@ -2,7 +2,6 @@
 
 mod support;
 
-use headpond::prelude::*;
 use headpond::stream::{KeyComponent, Record};
 use std::collections::BTreeMap;
 use std::fmt::Debug;

@@ -1,16 +1,15 @@
 //! `headpond run`: a job from its SQL file to its summary.
 
 mod announce;
-mod options;
 mod summary;
 
 use crate::arguments::RunArguments;
 use crate::backend::{Backend, settings_without_effect};
 use crate::control::{Endpoint, Served};
-use crate::figures::Figures;
 use crate::progress::{Progress, Style};
-use crate::{console, report, script, settings, signals};
+use crate::{console, figures, report, script, settings, signals};
 use headpond_checkpoint::CheckpointStorage;
+use headpond_launch::job_options::job_options;
 use headpond_runtime::{Job, JobControl, JobMetrics};
 use headpond_sql::PlannedJob;
 use headpond_state::{Error, ErrorKind, Result};
@@ -41,7 +40,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
     let PlannedJob { name, graph, config, .. } = planned;
     let style = Style::of(arguments.progress);
     let backend = Backend::open(&config, &name)?;
-    let mut options = options::job_options(&config, &name, &backend)?;
+    let mut options = job_options(&config, &name, &backend)?;
     options.allow_duplicates = arguments.allow_duplicates;
     options.allow_dropped_state = arguments.changes.allow_dropped_state;
     options.allow_empty_state = arguments.changes.allow_empty_state;
@@ -72,6 +71,8 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
         rows_before,
         restored,
         metrics: Arc::clone(&metrics),
+        dropped_lines: console::dropped_lines,
+        ways_out: report::ways_out,
         control: control.clone(),
     });
     if let Err(error) = &endpoint {
@@ -80,7 +81,7 @@ fn start(arguments: &RunArguments, planned: PlannedJob) -> Result<()> {
     let ended = job.run(control, Arc::clone(&metrics));
     drop(endpoint);
     drop(progress);
-    let figures = Figures::of(&metrics, rows_before);
+    let figures = figures::now(&metrics, rows_before);
     match ended {
         Ok(ending) => {
             let compaction = backend.compaction().filter(|totals| compacts || totals.merges > 0);

@@ -65,6 +65,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "headpond-state-rocksdb", level: 3, must_not_know: &["timely", SQL[0], SQL[1]] },
     Layer { name: "headpond-runtime", level: 3, must_not_know: &[ENGINES, BACKENDS, SQL[0], SQL[1]] },
     Layer { name: "headpond-connectors", level: 4, must_not_know: &[ENGINES, BACKENDS, SQL[0], SQL[1]] },
+    Layer { name: "headpond-launch", level: 5, must_not_know: &[SQL[0], SQL[1]] },
     Layer { name: "headpond-sql", level: 5, must_not_know: &[ENGINES, BACKENDS] },
     Layer { name: "headpond-inspect", level: 5, must_not_know: &[ENGINES, BACKENDS, "timely"] },
     Layer { name: "headpond", level: 6, must_not_know: &[SQL[0], SQL[1]] },

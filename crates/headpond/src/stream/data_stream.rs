@@ -61,6 +61,18 @@ impl<T: 'static> DataStream<T> {
         DataStream { env, node, read, is_of_node: true, side_tags: None }
     }
 
+    pub(super) fn env(&self) -> &StreamExecutionEnvironment {
+        &self.env
+    }
+
+    pub(super) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    pub(super) fn reader(&self) -> ReadRecords<T> {
+        self.read.clone()
+    }
+
     pub(super) fn with_side_outputs(self, side_tags: Arc<SideTags>) -> Self {
         DataStream { side_tags: Some(side_tags), ..self }
     }
@@ -260,6 +272,10 @@ pub struct DataStreamSink {
 }
 
 impl DataStreamSink {
+    pub(super) fn new(env: StreamExecutionEnvironment, node: NodeId) -> Self {
+        DataStreamSink { env, node }
+    }
+
     /// Pins the id by which checkpoints know the sink, like [`DataStream::uid`].
     pub fn uid(self, uid: &str) {
         self.env.rename(self.node, uid);

@@ -1,17 +1,19 @@
 //! The environment of a program: its settings, and the job it describes.
 
 use super::data_stream::DataStream;
-use super::items::Items;
+use super::items::{Items, NoItems};
+use super::program_options::ProgramOptions;
 use super::record::{Record, read_all};
+use super::settings::{Configure, Settings};
 use super::source::{RecordSource, SourceAdapter};
 use super::stamp::{Stamp, Stamps};
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use headpond_checkpoint::layout::JobLayout;
-use headpond_checkpoint::storage::{CheckpointStorage, StorageOptions};
-use headpond_checkpoint::{LocalStores, Location, Stores};
+use headpond_checkpoint::Stores;
+use headpond_launch::backend::Backend;
+use headpond_launch::control::{Endpoint, Served};
+use headpond_launch::signals;
 use headpond_runtime::JobControl;
-use headpond_runtime::checkpointing::Checkpointing;
 use headpond_runtime::graph::{JobGraph, Node, NodeId, NodeKind, SourceNode};
 use headpond_runtime::job::{Ending, Job};
 use headpond_runtime::metrics::JobMetrics;
@@ -21,7 +23,7 @@ use headpond_state::{CheckpointId, Context, Error, MaxParallelism, OperatorId, R
 use parking_lot::Mutex;
 use std::any::type_name;
 use std::collections::BTreeMap;
-use std::fmt;
+use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,33 +47,9 @@ struct Program {
     settings: Settings,
 }
 
-#[derive(Debug)]
-struct Settings {
-    backend: Option<Arc<dyn StateBackend>>,
-    parallelism: usize,
-    max_parallelism: MaxParallelism,
-    checkpoint_dir: Option<String>,
-    checkpoint_stores: Arc<dyn Stores>,
-    checkpoint_interval: Option<Duration>,
-    restore: Restore,
-    allow_duplicates: bool,
-    local_dir: Option<PathBuf>,
-    configure: Vec<Configure>,
-}
-
 impl Default for StreamExecutionEnvironment {
     fn default() -> Self {
         Self::new()
-    }
-}
-
-/// A change of a job's options.
-#[derive(Clone)]
-struct Configure(Arc<dyn Fn(&mut JobOptions) + Send + Sync>);
-
-impl fmt::Debug for Configure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Configure")
     }
 }
 
@@ -90,18 +68,22 @@ impl StreamExecutionEnvironment {
     /// An environment for a new program: one worker, no checkpoints, no state backend yet.
     #[doc(alias = "getExecutionEnvironment")]
     pub fn new() -> Self {
-        let settings = Settings {
-            backend: None,
-            parallelism: 1,
-            max_parallelism: MaxParallelism::DEFAULT,
-            checkpoint_dir: None,
-            checkpoint_stores: Arc::new(LocalStores::default()),
-            checkpoint_interval: None,
-            restore: Restore::Latest,
-            allow_duplicates: false,
-            local_dir: None,
-            configure: Vec::new(),
-        };
+        Self::with_settings(Settings::default())
+    }
+
+    /// An environment for a new program that is run as its command line, the environment variables and the configuration file
+    /// say: options as those of the binary `headpond`. They win over what the program sets.
+    ///
+    /// While it executes, SIGINT and SIGTERM make the job stop with a checkpoint (a second one ends the process at once), and
+    /// `headpond jobs` and `headpond savepoint` find it.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for an option that is unknown or wrong, naming it and where it was set.
+    pub fn with_options(options: &ProgramOptions) -> Result<Self> {
+        Ok(Self::with_settings(Settings::of_program(options)?))
+    }
+
+    fn with_settings(settings: Settings) -> Self {
         let program = Program { graph: JobGraph::new(), steps: BTreeMap::new(), failure: None, settings };
         StreamExecutionEnvironment { program: Arc::new(Mutex::new(program)), control: JobControl::new() }
     }
@@ -118,12 +100,12 @@ impl StreamExecutionEnvironment {
 
     /// Sets the number of workers.
     pub fn set_parallelism(&self, parallelism: usize) -> &Self {
-        self.set(|settings| settings.parallelism = parallelism)
+        self.set(|settings| settings.parallelism = Some(parallelism))
     }
 
     /// Sets the number of key groups, the most workers the job can ever have. A restored job keeps the one it has.
     pub fn set_max_parallelism(&self, max_parallelism: MaxParallelism) -> &Self {
-        self.set(|settings| settings.max_parallelism = max_parallelism)
+        self.set(|settings| settings.max_parallelism = Some(max_parallelism))
     }
 
     /// Makes the job take a checkpoint at this interval.
@@ -139,12 +121,12 @@ impl StreamExecutionEnvironment {
 
     /// Sets the stores that checkpoints may be on, beside local directories: `headpond_object_store::ObjectStores` knows `s3://…`.
     pub fn set_checkpoint_stores(&self, stores: Arc<dyn Stores>) -> &Self {
-        self.set(|settings| settings.checkpoint_stores = stores)
+        self.set(|settings| settings.checkpoint_stores = Some(stores))
     }
 
     /// Sets what the job starts from; otherwise its last checkpoint, if it has one.
     pub fn set_restore(&self, restore: Restore) -> &Self {
-        self.set(|settings| settings.restore = restore)
+        self.set(|settings| settings.restore = Some(restore))
     }
 
     /// Accepts that a sink that cannot take back what it has published publishes it again when the job goes back to
@@ -221,12 +203,52 @@ impl StreamExecutionEnvironment {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) when the program or a setting is wrong, otherwise as
     /// [`Job::prepare`] and [`Job::run`].
     pub fn execute(&self, job_name: &str) -> Result<JobExecutionResult> {
-        let (graph, options) = self.program.lock().job(job_name)?;
+        let prepared = self.program.lock().job(job_name)?;
+        let Prepared { graph, options, serves, backend } = prepared;
+        let checkpoints = options.checkpointing.as_ref().map(|checkpointing| checkpointing.storage.location());
+        if serves {
+            let stopping = || tracing::info!("stopping with a last checkpoint");
+            signals::watch(self.control.clone(), stopping, || ())?;
+        }
         let job = Job::prepare(graph, options)?;
         let restored_from = job.restoration().map(|restored| restored.manifest.checkpoint);
+        let rows_before = job.restoration().map_or(0, |restored| restored.rows_read());
         let metrics = Arc::new(JobMetrics::default());
-        let ending = job.run(self.control.clone(), metrics.clone())?;
-        Ok(JobExecutionResult { ending, restored_from, metrics })
+        let endpoint = serves.then(|| {
+            Endpoint::open(Served {
+                job: job_name.to_owned(),
+                checkpoints,
+                rows_before,
+                restored: restored_from,
+                metrics: Arc::clone(&metrics),
+                control: self.control.clone(),
+            })
+        });
+        if let Some(Err(error)) = &endpoint {
+            tracing::warn!(%error, "`headpond jobs` will not find this job");
+        }
+        let ended = job.run(self.control.clone(), metrics.clone());
+        drop(endpoint);
+        // RocksDB's directories on local disk go when no operator uses them any more.
+        drop(backend);
+        Ok(JobExecutionResult { ending: ended?, restored_from, metrics })
+    }
+
+    /// A stream that is never read, of a program that is wrong.
+    pub(super) fn without_records<T: Record>(&self) -> DataStream<T> {
+        self.from_source(Items(NoItems(PhantomData)))
+    }
+
+    /// Adds a step that is made of its id, which is as for [`add`](Self::add).
+    pub(super) fn add_with(
+        &self,
+        step: &'static str,
+        what: &str,
+        schema: SchemaRef,
+        kind: impl FnOnce(&OperatorId) -> Result<NodeKind>,
+    ) -> Result<NodeId> {
+        let ordinal = self.program.lock().steps.get(step).copied().unwrap_or_default();
+        kind(&OperatorId::new(format!("stream/{step}/{ordinal}"))).map(|kind| self.add(step, what, schema, kind))
     }
 
     /// Adds a step. Its id is its kind and its ordinal among the steps of that kind; `what` describes it to people.
@@ -280,8 +302,17 @@ impl StreamExecutionEnvironment {
     }
 }
 
+/// What a program is executed with.
+struct Prepared {
+    graph: JobGraph,
+    options: JobOptions,
+    /// Whether it listens to signals and to who asks after jobs.
+    serves: bool,
+    backend: Option<Backend>,
+}
+
 impl Program {
-    fn job(&mut self, name: &str) -> Result<(JobGraph, JobOptions)> {
+    fn job(&mut self, name: &str) -> Result<Prepared> {
         if let Some(error) = self.failure.take() {
             self.failure = Some(Error::invalid("the program is wrong, as its first execution said"));
             return Err(error);
@@ -289,44 +320,7 @@ impl Program {
         if !self.graph.nodes().any(|(_, node)| matches!(node.kind, NodeKind::Sink { .. })) {
             return Err(Error::invalid("the program has no sink").hint("end a stream with `sink_to` or `for_each`"));
         }
-        Ok((self.graph.clone(), self.settings.options(name)?))
-    }
-}
-
-impl Settings {
-    fn options(&self, name: &str) -> Result<JobOptions> {
-        let backend = self.backend.clone().ok_or_else(|| {
-            Error::invalid("the program has no state backend")
-                .hint("call `set_state_backend` with a `HashMapStateBackend` or an `EmbeddedRocksDbStateBackend`")
-        })?;
-        let incremental = backend.capabilities().incremental_checkpoints;
-        let checkpointing = match (&self.checkpoint_dir, self.checkpoint_interval) {
-            (Some(location), interval) => {
-                let store = self.checkpoint_stores.open(&Location::parse(location)?)?;
-                let storage = CheckpointStorage::over(store, name, StorageOptions::default())?;
-                Some(Checkpointing { interval, incremental, ..Checkpointing::new(storage) })
-            }
-            (None, Some(_)) => {
-                return Err(
-                    Error::invalid("checkpoints are enabled, but not where they go").hint("call `set_checkpoint_dir`")
-                );
-            }
-            (None, None) => None,
-        };
-        let local_dir = match &self.local_dir {
-            Some(dir) => dir.clone(),
-            None => PathBuf::from(format!("{}.local", JobLayout::new(name)?.directory())),
-        };
-        let mut options = JobOptions {
-            parallelism: self.parallelism,
-            max_parallelism: self.max_parallelism,
-            checkpointing,
-            restore: self.restore.clone(),
-            stores: Arc::clone(&self.checkpoint_stores),
-            allow_duplicates: self.allow_duplicates,
-            ..JobOptions::new(name, backend, local_dir)
-        };
-        self.configure.iter().for_each(|change| (change.0)(&mut options));
-        Ok(options)
+        let (options, backend) = self.settings.options(name)?;
+        Ok(Prepared { graph: self.graph.clone(), options, serves: self.settings.is_of_program(), backend })
     }
 }

@@ -5,6 +5,7 @@ use super::source::{RecordReader, RecordSource};
 use headpond_runtime::source::{ReaderContext, SourceSplit};
 use headpond_state::{Error, Result};
 use serde_json::Value;
+use std::marker::PhantomData;
 
 /// The items of an iterator. A position is the index of the next one.
 #[derive(Debug)]
@@ -41,6 +42,24 @@ impl<I: Iterator<Item: Record> + Clone + Send + Sync + 'static> RecordSource for
             }
         }
         Ok(Box::new(ItemReader { items, next }))
+    }
+}
+
+/// No items.
+#[derive(Debug)]
+pub(super) struct NoItems<T>(pub(super) PhantomData<fn() -> T>);
+
+impl<T> Clone for NoItems<T> {
+    fn clone(&self) -> Self {
+        NoItems(PhantomData)
+    }
+}
+
+impl<T> Iterator for NoItems<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        None
     }
 }
 

@@ -28,7 +28,7 @@ const ATTEMPTS: usize = 10;
 
 /// The directories of one run, removed when it is dropped.
 #[derive(Debug)]
-pub(crate) struct LocalState {
+pub struct LocalState {
     directories: Vec<RunDirectory>,
 }
 
@@ -49,7 +49,7 @@ impl LocalState {
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a job without a name and a directory that cannot be written,
     /// else as the file system's.
-    pub(crate) fn create(within: &[PathBuf], job: &str) -> Result<Self> {
+    pub fn create(within: &[PathBuf], job: &str) -> Result<Self> {
         let layout = JobLayout::new(job)?;
         let started = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
         let name = format!("{NAME_PREFIX}{}-{started:x}", std::process::id());
@@ -65,12 +65,12 @@ impl LocalState {
     }
 
     /// The directories, at least one.
-    pub(crate) fn directories(&self) -> Vec<PathBuf> {
+    pub fn directories(&self) -> Vec<PathBuf> {
         self.directories.iter().map(|directory| directory.path.clone()).collect()
     }
 
     /// The first of them.
-    pub(crate) fn first(&self) -> &Path {
+    pub fn first(&self) -> &Path {
         &self.directories[0].path
     }
 }

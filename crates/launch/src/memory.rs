@@ -12,7 +12,7 @@ const ASSUMED_BYTES: u64 = 4 << 30;
 const NO_LIMIT_BYTES: u64 = 1 << 60;
 
 /// The default limit of the `memory` backend, in bytes.
-pub(crate) fn default_state_limit() -> u64 {
+pub fn default_state_limit() -> u64 {
     available(Path::new("/")).unwrap_or(ASSUMED_BYTES) / 100 * STATE_SHARE_PERCENT
 }
 

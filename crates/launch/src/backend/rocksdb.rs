@@ -1,99 +1,10 @@
-//! The state backends by name: the one place that knows concrete ones.
+//! The settings of RocksDB.
 
-use crate::local_state::LocalState;
-use crate::memory::default_state_limit;
-use headpond_config::options::{self, StateBackendType};
+use headpond_config::options;
 use headpond_config::{Config, ConfigOption, MemorySize, OptionValue};
-use headpond_state::{Result, StateBackend};
-use headpond_state_memory::MemoryStateBackend;
-use headpond_state_rocksdb::{
-    CompactionTotals, Compression, EmbeddedRocksDbStateBackend, PredefinedOptions, RocksDbOptions,
-};
-use std::path::PathBuf;
-use std::sync::Arc;
+use headpond_state_rocksdb::{Compression, PredefinedOptions, RocksDbOptions};
 
-/// What the keys of the options of RocksDB begin with.
-const ROCKSDB_PREFIX: &str = "state.backend.rocksdb.";
-
-/// What reading a checkpoint takes: whoever reads goes through everything once.
-const READING_MEMORY_BYTES: usize = 32 << 20;
-
-/// The state backend of a run.
-#[derive(Debug)]
-pub(crate) enum Backend {
-    /// Hash tables.
-    Memory(Arc<MemoryStateBackend>),
-    /// RocksDB, with its directories on local disk.
-    RocksDb(Arc<EmbeddedRocksDbStateBackend>, LocalState),
-}
-
-impl Backend {
-    /// The backend that the settings choose. RocksDB's local directories are made, and those of dead runs removed.
-    ///
-    /// # Errors
-    /// As [`LocalState::create`].
-    pub(crate) fn open(config: &Config, job: &str) -> Result<Self> {
-        match config.get(&options::STATE_BACKEND_TYPE) {
-            StateBackendType::Memory => {
-                let limit =
-                    config.get(&options::STATE_MEMORY_LIMIT).map_or_else(default_state_limit, MemorySize::bytes);
-                Ok(Backend::Memory(Arc::new(MemoryStateBackend::with_limit(limit))))
-            }
-            StateBackendType::RocksDb => {
-                let mut options = rocksdb_options(config);
-                let local = LocalState::create(&options.local_directories, job)?;
-                options.local_directories = local.directories();
-                Ok(Backend::RocksDb(Arc::new(EmbeddedRocksDbStateBackend::with_options(options)), local))
-            }
-        }
-    }
-
-    /// The backend as the runtime takes it.
-    pub(crate) fn state_backend(&self) -> Arc<dyn StateBackend> {
-        match self {
-            Backend::Memory(memory) => Arc::clone(memory) as Arc<dyn StateBackend>,
-            Backend::RocksDb(rocksdb, _) => Arc::clone(rocksdb) as Arc<dyn StateBackend>,
-        }
-    }
-
-    /// What compactions have done so far, if the backend has any.
-    pub(crate) fn compaction(&self) -> Option<CompactionTotals> {
-        match self {
-            Backend::Memory(_) => None,
-            Backend::RocksDb(rocksdb, _) => Some(rocksdb.compaction_totals()),
-        }
-    }
-
-    /// Where operators find their local disk.
-    pub(crate) fn local_dir(&self) -> PathBuf {
-        match self {
-            // Never created.
-            Backend::Memory(_) => PathBuf::new(),
-            Backend::RocksDb(_, local) => local.first().to_owned(),
-        }
-    }
-}
-
-/// What reads state of any format that a checkpoint may have, with little memory.
-pub(crate) fn reading_backend() -> EmbeddedRocksDbStateBackend {
-    let options = RocksDbOptions { memory_budget: READING_MEMORY_BYTES, threads: 1, ..RocksDbOptions::default() };
-    EmbeddedRocksDbStateBackend::with_options(options)
-}
-
-/// Settings of RocksDB that are set although another backend holds the state.
-pub(crate) fn settings_without_effect(config: &Config) -> Vec<String> {
-    if config.get(&options::STATE_BACKEND_TYPE) == StateBackendType::RocksDb {
-        return Vec::new();
-    }
-    let idle = config.settings().filter(|setting| setting.key().starts_with(ROCKSDB_PREFIX) && !setting.is_default());
-    idle.map(|setting| {
-        let (key, origin) = (setting.written_key(), setting.origin());
-        format!("option '{key}' has no effect while 'state.backend.type' is 'memory' ({origin})")
-    })
-    .collect()
-}
-
-fn rocksdb_options(config: &Config) -> RocksDbOptions {
+pub(super) fn rocksdb_options(config: &Config) -> RocksDbOptions {
     let predefined = match config.get(&options::ROCKSDB_PREDEFINED_OPTIONS) {
         options::PredefinedOptions::Default => PredefinedOptions::Default,
         options::PredefinedOptions::SpinningDiskOptimized => PredefinedOptions::SpinningDiskOptimized,
@@ -182,12 +93,5 @@ mod tests {
         assert_eq!((options.memory_budget, options.incremental), (128 << 20, false));
         let unfiltered = rocksdb_options(&config(&["state.backend.rocksdb.use-bloom-filter=false"]));
         assert_eq!(unfiltered.bloom_bits_per_key, 0.0);
-    }
-
-    #[test]
-    fn options_of_rocksdb_are_said_to_be_idle_in_memory() {
-        let idle = settings_without_effect(&config(&["spark.sql.streaming.rocksdb.compactOnCommit.enabled=true"]));
-        assert_eq!(idle.len(), 1);
-        assert!(idle[0].contains("'spark.sql.streaming.rocksdb.compactOnCommit.enabled' has no effect"), "{idle:?}");
     }
 }

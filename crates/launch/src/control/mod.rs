@@ -12,8 +12,8 @@
 mod client;
 mod server;
 
-pub(crate) use client::{Running, find, running};
-pub(crate) use server::{Endpoint, Served};
+pub use client::{Running, find, running};
+pub use server::{Endpoint, Served};
 
 use headpond_state::{Error, Result};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use std::{fs, io};
 
 /// What is asked of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Request {
+pub enum Request {
     /// Who it is and how it is doing.
     Status,
     /// A checkpoint, now.
@@ -52,17 +52,17 @@ impl Request {
 
 /// Where a run put a checkpoint that was asked for.
 #[derive(Debug, Clone)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// Its number.
-    pub(crate) checkpoint: u64,
+    pub checkpoint: u64,
     /// Its path or URL. It is kept as long as the connection is open, whatever the job's retention says.
-    pub(crate) location: String,
+    pub location: String,
 }
 
 /// Sees that a directory is the user's alone: whoever could put sockets or links there could answer for our runs.
 fn check_private(directory: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(directory)?;
-    let is_ours = found.is_dir() && found.uid() == crate::process::user_id();
+    let is_ours = found.is_dir() && found.uid() == user_id();
     if is_ours && found.permissions().mode() & 0o077 == 0 {
         return Ok(());
     }
@@ -74,6 +74,12 @@ fn check_private(directory: &Path) -> io::Result<()> {
 fn directory() -> PathBuf {
     match std::env::var_os("XDG_RUNTIME_DIR").filter(|directory| !directory.is_empty()) {
         Some(directory) => PathBuf::from(directory).join("headpond"),
-        None => std::env::temp_dir().join(format!("headpond-{}", crate::process::user_id())),
+        None => std::env::temp_dir().join(format!("headpond-{}", user_id())),
     }
+}
+
+/// The number of the user who runs the process.
+fn user_id() -> u32 {
+    let home = || fs::metadata(std::env::var_os("HOME").unwrap_or_default());
+    fs::metadata("/proc/self").or_else(|_| home()).map_or(0, |found| found.uid())
 }

@@ -2,7 +2,6 @@
 
 use super::{Request, check_private, directory};
 use crate::figures::Figures;
-use crate::report;
 use headpond_runtime::{JobControl, JobMetrics};
 use headpond_state::{CheckpointId, Error, Result};
 use serde_json::{Value, json};
@@ -24,24 +23,28 @@ const LOOK_AGAIN: Duration = Duration::from_millis(200);
 
 /// What a run tells of itself.
 #[derive(Debug)]
-pub(crate) struct Served {
+pub struct Served {
     /// The job's name.
-    pub(crate) job: String,
+    pub job: String,
     /// Where its checkpoints are; `None` without checkpoints.
-    pub(crate) checkpoints: Option<String>,
+    pub checkpoints: Option<String>,
     /// Rows read before this run began.
-    pub(crate) rows_before: u64,
+    pub rows_before: u64,
     /// The checkpoint it began at.
-    pub(crate) restored: Option<CheckpointId>,
+    pub restored: Option<CheckpointId>,
     /// Its figures.
-    pub(crate) metrics: Arc<JobMetrics>,
+    pub metrics: Arc<JobMetrics>,
+    /// How many lines for people could not be written.
+    pub dropped_lines: fn() -> u64,
+    /// Words the ways out of an error for who asks.
+    pub ways_out: fn(&Error) -> Option<String>,
     /// The hand on it.
-    pub(crate) control: JobControl,
+    pub control: JobControl,
 }
 
 /// The run's socket, gone when this is dropped.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     path: PathBuf,
 }
 
@@ -50,7 +53,7 @@ impl Endpoint {
     ///
     /// # Errors
     /// When there can be no socket: the run goes on without.
-    pub(crate) fn open(served: Served) -> Result<Self> {
+    pub fn open(served: Served) -> Result<Self> {
         let directory = directory();
         let failed = |cause| Error::io("cannot listen for commands", &directory, cause);
         make_private(&directory).map_err(failed)?;
@@ -114,7 +117,7 @@ fn answer(stream: &UnixStream, served: &Served) -> io::Result<()> {
         }
         Err(error) => write(
             stream,
-            &json!({ "error": error.to_string(), "hint": report::ways_out(&error), "exit_code": error.kind().exit_code() }),
+            &json!({ "error": error.to_string(), "hint": (served.ways_out)(&error), "exit_code": error.kind().exit_code() }),
         ),
     }
 }
@@ -146,7 +149,7 @@ fn status(served: &Served) -> Value {
         "process": std::process::id(),
         "checkpoints": served.checkpoints.as_deref().map(absolute),
         "restored": served.restored.map(|id| id.0),
-        "figures": Figures::of(&served.metrics, served.rows_before).to_json(),
+        "figures": Figures::of(&served.metrics, served.rows_before).with_dropped_lines((served.dropped_lines)()).to_json(),
     })
 }
 

@@ -7,13 +7,13 @@ use std::ffi::OsStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `<point>` or `<point>:<n>`: the process aborts when it reaches the point for the nth time.
-pub(crate) const CRASH_VARIABLE: &str = "HEADPOND_CRASH_AT";
+pub const CRASH_VARIABLE: &str = "HEADPOND_CRASH_AT";
 
 /// The failpoints that the environment asks for: none, unless [`CRASH_VARIABLE`] is set.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a point that nobody knows.
-pub(crate) fn from_environment() -> Result<Failpoints> {
+pub fn from_environment() -> Result<Failpoints> {
     match std::env::var_os(CRASH_VARIABLE) {
         Some(wanted) => crash_at(&wanted),
         None => Ok(Failpoints::default()),

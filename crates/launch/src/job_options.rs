@@ -2,7 +2,7 @@
 
 use crate::backend::Backend;
 use crate::failpoint;
-use crate::report::config_error;
+use crate::settings::config_error;
 use crate::stores::{location_of, stores};
 use headpond_checkpoint::{CheckpointStorage, Failpoints, StorageOptions};
 use headpond_config::{Config, options};
@@ -14,7 +14,7 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for settings that contradict each other.
-pub(super) fn job_options(config: &Config, name: &str, backend: &Backend) -> Result<JobOptions> {
+pub fn job_options(config: &Config, name: &str, backend: &Backend) -> Result<JobOptions> {
     config.check().map_err(|error| config_error(&error))?;
     let mut job = JobOptions::new(name, backend.state_backend(), backend.local_dir());
     job.parallelism = config.get(&options::PARALLELISM);

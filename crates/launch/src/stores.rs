@@ -1,16 +1,24 @@
 //! The stores of checkpoints: the one place that knows concrete ones.
 
+#[cfg(not(feature = "s3"))]
+use headpond_checkpoint::LocalStores;
 use headpond_checkpoint::{Failpoints, Location};
-use headpond_config::{Config, options};
+use headpond_config::Config;
+#[cfg(feature = "s3")]
+use headpond_config::options;
+#[cfg(feature = "s3")]
 use headpond_object_store::{ObjectStoreOptions, ObjectStores, S3Options, Secret};
 use headpond_state::Result;
+#[cfg(feature = "s3")]
 use std::path::PathBuf;
 
 /// Where large state waits for its upload when nobody says: below the current directory, as all local state.
+#[cfg(feature = "s3")]
 const DEFAULT_SPOOL_DIR: &str = ".headpond";
 
 /// Local directories, and object stores as the settings say.
-pub(crate) fn stores(config: &Config, failpoints: Failpoints) -> ObjectStores {
+#[cfg(feature = "s3")]
+pub fn stores(config: &Config, failpoints: Failpoints) -> ObjectStores {
     let secret = |text: Option<String>| text.map(Secret::new);
     let options = ObjectStoreOptions {
         s3: S3Options {
@@ -32,11 +40,17 @@ pub(crate) fn stores(config: &Config, failpoints: Failpoints) -> ObjectStores {
     ObjectStores::new(options).with_failpoints(failpoints)
 }
 
+/// Local directories: this program knows no object stores.
+#[cfg(not(feature = "s3"))]
+pub fn stores(_: &Config, failpoints: Failpoints) -> LocalStores {
+    LocalStores { failpoints }
+}
+
 /// The place that an option or an argument names. Settings have made a path of a `file:` URI.
 ///
 /// # Errors
 /// As [`Location::parse`].
-pub(crate) fn location_of(text: &str) -> Result<Location> {
+pub fn location_of(text: &str) -> Result<Location> {
     match text.contains("://") || text.starts_with("file:") {
         true => Location::parse(text),
         false => Ok(Location::Local(text.into())),

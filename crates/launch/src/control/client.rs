@@ -14,31 +14,31 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A run that answers, with what it says of itself.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub struct Running {
     socket: PathBuf,
     /// The job's name.
-    pub(crate) job: String,
+    pub job: String,
     /// The process.
-    pub(crate) process: u64,
+    pub process: u64,
     /// Where its checkpoints are.
-    pub(crate) checkpoints: Option<String>,
+    pub checkpoints: Option<String>,
     /// Its figures.
-    pub(crate) figures: Value,
+    pub figures: Value,
 }
 
 /// A connection on which a checkpoint was asked for: what the answer promises holds as long as this lives.
 #[derive(Debug)]
-pub(crate) struct Connection {
+pub struct Connection {
     _stream: UnixStream,
     /// What came of it.
-    pub(crate) answer: Answer,
+    pub answer: Answer,
 }
 
 /// This user's runs on this machine, by job and process.
 ///
 /// # Errors
 /// As the file system's. Runs that do not answer are left out.
-pub(crate) fn running() -> Result<Vec<Running>> {
+pub fn running() -> Result<Vec<Running>> {
     let directory = directory();
     let entries = match check_private(&directory).and_then(|()| fs::read_dir(&directory)) {
         Err(cause) if cause.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -59,7 +59,7 @@ pub(crate) fn running() -> Result<Vec<Running>> {
 ///
 /// # Errors
 /// [`Invalid`](ErrorKind::Invalid) when there is none, or more than one, naming those there are.
-pub(crate) fn find(wanted: &str) -> Result<Running> {
+pub fn find(wanted: &str) -> Result<Running> {
     let mut all = running()?;
     let names: Vec<String> = all.iter().map(|run| format!("{} (process {})", run.job, run.process)).collect();
     let is_wanted = |run: &Running| run.job == wanted || run.process.to_string() == wanted;
@@ -91,7 +91,7 @@ impl Running {
     ///
     /// # Errors
     /// The run's own, and [`Unavailable`](ErrorKind::Unavailable) when it ends without an answer.
-    pub(crate) fn ask(&self, request: Request) -> Result<Connection> {
+    pub fn ask(&self, request: Request) -> Result<Connection> {
         let gone = |cause: io::Error| {
             Error::unavailable("the job cannot be asked: it has ended, or does not listen")
                 .with(Context::Text, &self.job)
