@@ -24,3 +24,8 @@ pub use stream::ProgramOptions;
 pub use clap;
 pub use prost;
 pub use serde;
+
+/// The guide's examples are run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/stream-api.md")]
+pub struct Guide;

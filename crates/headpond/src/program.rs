@@ -1,5 +1,6 @@
 //! A program's life from its command line to its exit code.
 
+use crate::stream::internal::ways_out;
 use crate::stream::{JobExecutionResult, ProgramOptions, StreamExecutionEnvironment};
 use clap::Parser;
 use headpond_runtime::Ending;
@@ -84,7 +85,7 @@ fn report(error: &Error) {
         }
         cause = deeper.source();
     }
-    match error.way_out() {
+    match ways_out(error) {
         Some(hint) => eprintln!("  hint: {hint}"),
         None if error.kind() == ErrorKind::Internal => {
             eprintln!("  hint: this is a bug in Headpond: please report it, with what was run");

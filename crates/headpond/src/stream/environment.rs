@@ -2,7 +2,7 @@
 
 use super::data_stream::DataStream;
 use super::items::{Items, NoItems};
-use super::program_options::ProgramOptions;
+use super::program_options::{ProgramOptions, ways_out};
 use super::record::{Record, read_all};
 use super::settings::{Configure, Settings};
 use super::source::{RecordSource, SourceAdapter};
@@ -221,6 +221,7 @@ impl StreamExecutionEnvironment {
                 rows_before,
                 restored: restored_from,
                 metrics: Arc::clone(&metrics),
+                ways_out,
                 control: self.control.clone(),
             })
         });

@@ -122,6 +122,7 @@ pub(crate) mod internal {
     pub(crate) use super::connected::TwoInputs;
     pub(crate) use super::keyed_function::{KeyedFunction, OneInput};
     pub(crate) use super::operator::ProcessOperatorFactory;
+    pub(crate) use super::program_options::ways_out;
     pub(crate) use super::record::{Record, read, records};
     pub(crate) use super::side_output::SideTags;
     pub(crate) use super::stamp::{Stamp, StampedRecords, Stamps, stamped_schema};

@@ -26,6 +26,8 @@ pub(super) struct Settings {
     pub(super) checkpoint_interval: Option<Duration>,
     pub(super) restore: Option<Restore>,
     pub(super) allow_duplicates: bool,
+    allow_dropped_state: bool,
+    allow_empty_state: bool,
     pub(super) local_dir: Option<PathBuf>,
     pub(super) configure: Vec<Configure>,
     config: Option<Config>,
@@ -43,7 +45,13 @@ impl fmt::Debug for Configure {
 
 impl Settings {
     pub(super) fn of_program(given: &ProgramOptions) -> Result<Self> {
-        Ok(Settings { config: Some(given.config()?), allow_duplicates: given.allow_duplicates, ..Settings::default() })
+        Ok(Settings {
+            config: Some(given.config()?),
+            allow_duplicates: given.allow_duplicates,
+            allow_dropped_state: given.allow_dropped_state,
+            allow_empty_state: given.allow_empty_state,
+            ..Settings::default()
+        })
     }
 
     /// Whether the program is run with options.
@@ -58,6 +66,8 @@ impl Settings {
             None => (self.without_config(name)?, None),
         };
         job.allow_duplicates = self.allow_duplicates;
+        job.allow_dropped_state = self.allow_dropped_state;
+        job.allow_empty_state = self.allow_empty_state;
         self.configure.iter().for_each(|change| (change.0)(&mut job));
         Ok((job, backend))
     }
