@@ -14,7 +14,11 @@ pub mod stream;
 pub mod testing;
 
 pub use headpond_runtime::{Ending, Error, ErrorKind, JobControl, Restore, Result};
-pub use headpond_state::codec;
+/// How values of state are written.
+pub mod codec {
+    pub use headpond_codecs::{AvroCodec, ProstCodec, SerdeCodec};
+    pub use headpond_state::codec::{Bytes, Codec, Counter, FixedWidth, Utf8};
+}
 pub use headpond_state_memory::HashMapStateBackend;
 #[cfg(feature = "rocksdb")]
 pub use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;

@@ -6,6 +6,7 @@
 
 #[cfg(feature = "rocksdb")]
 pub use crate::EmbeddedRocksDbStateBackend;
+pub use crate::codec::{Codec, FixedWidth, ProstCodec, SerdeCodec, Utf8};
 pub use crate::serde::{Deserialize, Serialize};
 pub use crate::stream::state::{
     AggregateFunction, AggregatingState, AggregatingStateDescriptor, ListState, ListStateDescriptor, MapState,
@@ -18,4 +19,3 @@ pub use crate::stream::{
     WatermarkStrategy,
 };
 pub use crate::{Error, HashMapStateBackend, Result};
-pub use headpond_state::codec::{Codec, FixedWidth, ProstCodec, SerdeCodec, Utf8};

@@ -221,6 +221,7 @@ impl StreamExecutionEnvironment {
                 rows_before,
                 restored: restored_from,
                 metrics: Arc::clone(&metrics),
+                dropped_lines: || 0,
                 ways_out,
                 control: self.control.clone(),
             })

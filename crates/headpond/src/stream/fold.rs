@@ -3,8 +3,8 @@
 use super::function::{Collector, Context, KeyedProcessFunction, RuntimeContext};
 use super::record::Record;
 use super::state::{AggregateFunction, ValueState, ValueStateDescriptor};
+use headpond_codecs::SerdeCodec;
 use headpond_state::Result;
-use headpond_state::codec::SerdeCodec;
 use headpond_state::encoding::KeyComponent;
 use std::marker::PhantomData;
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{Cursor, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a harness has taken of its function's state, to begin another one with.
 #[derive(Debug)]
@@ -58,6 +58,10 @@ impl CheckpointSource for Files {
         let bytes = self.get(file)?;
         let written = File::create_new(to).and_then(|mut local| local.write_all(&bytes));
         written.map_err(|cause| Error::io("cannot write a file of the state", to, cause))
+    }
+
+    fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
+        files.iter().try_for_each(|(file, to)| self.fetch(file, to))
     }
 
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>> {

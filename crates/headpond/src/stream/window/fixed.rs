@@ -5,8 +5,8 @@ use super::super::function::{Collector, Context, KeyedProcessFunction, RuntimeCo
 use super::super::record::Record;
 use super::super::state::{MapState, MapStateDescriptor};
 use super::{FixedWindows, Lateness, Pane, Windowed, give, last_ms, timestamp_ms};
+use headpond_codecs::SerdeCodec;
 use headpond_state::Result;
-use headpond_state::codec::SerdeCodec;
 use headpond_state::encoding::KeyComponent;
 use std::marker::PhantomData;
 
