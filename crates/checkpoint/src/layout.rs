@@ -3,6 +3,7 @@
 //! A *key* is a path relative to the checkpoint directory, with `/` between its parts, as an object store has it.
 
 use headpond_state::{CheckpointId, ContentHash, Context, Error, Result, StateFile};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The name of the file whose existence commits a checkpoint.
@@ -106,8 +107,22 @@ pub fn parse_checkpoint(directory: &str) -> Option<CheckpointId> {
 }
 
 /// The name of a state file on the store: `<blake3>.<ext>`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct SharedName(String);
+
+impl TryFrom<String> for SharedName {
+    type Error = Error;
+    fn try_from(entry: String) -> Result<Self> {
+        SharedName::parse(&entry).ok_or_else(|| Error::corrupt(format!("`{entry}` is not the name of a state file")))
+    }
+}
+
+impl From<SharedName> for String {
+    fn from(name: SharedName) -> String {
+        name.0
+    }
+}
 
 impl SharedName {
     /// The name of `file`: the hash of its bytes, and the extension the backend gave it, for the eyes of people.

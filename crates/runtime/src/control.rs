@@ -1,11 +1,17 @@
-//! Control and reports: how worker 0 and everyone else agree on ticks, cuts, commits and the end.
+//! Control and reports: how the leader and everyone else agree on ticks, cuts, commits and the end.
 //!
-//! Both travel on Timely streams, serialized where workers are in other processes, so nothing here depends on shared memory.
+//! Control goes to worker 0, and from there to all workers on a Timely stream, with the tick as its time. Reports go from each
+//! process to the leader.
 
+use crate::metrics::{OperatorFigures, Progress};
+use crate::sink::Committable;
+use headpond_checkpoint::manifest::SubtaskState;
 use headpond_state::{Context, Error, ErrorKind};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+use std::collections::BTreeMap;
 
-/// What worker 0 tells every source, keyed operator and sink about one tick. The tick itself is the message's time.
+/// What the leader tells every source, keyed operator and sink about one tick. The tick itself is the message's time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Control {
     /// Whether the tick is a checkpoint's cut.
@@ -41,9 +47,11 @@ pub(crate) struct Cut {
     pub(crate) end_of_input: bool,
     /// No tick follows, for whatever reason.
     pub(crate) last: bool,
+    /// The checkpoint whose files may be reused, if there is one.
+    pub(crate) base: Option<u64>,
 }
 
-/// What an operator tells worker 0.
+/// What an operator tells the leader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     /// The node.
@@ -66,6 +74,12 @@ pub(crate) enum ReportBody {
     Part { checkpoint: u64, json: String },
     /// A participant could not give its part.
     Failed { checkpoint: u64, kind: u8, message: String },
+    /// What has happened since the last report, for display.
+    Progress(Progress),
+    /// What a stateful operator has and counts now, for display.
+    Figures(OperatorFigures),
+    /// How long a synchronous phase took, in microseconds.
+    Synchronous { us: u64 },
 }
 
 impl ReportBody {
@@ -106,4 +120,29 @@ pub(crate) fn failure(checkpoint: u64, kind: u8, message: &str) -> Error {
         Some(hint) => error.hint(hint),
         None => error,
     }
+}
+
+/// What a checkpoint keeps of an operator on one worker besides its keyed state.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct TaskDetails {
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub(crate) operator: Value,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) counters: BTreeMap<String, u64>,
+}
+
+/// A keyed operator's part of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct KeyedPart {
+    pub(crate) subtask: SubtaskState,
+    pub(crate) event_time_ms: i64,
+    pub(crate) sync_us: u64,
+}
+
+/// A sink's part of a checkpoint.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct SinkPart {
+    /// Everything not known to be published: this checkpoint's and those of earlier ones that came to nothing.
+    pub(crate) committables: Vec<Committable>,
+    pub(crate) state: Option<KeyedPart>,
 }

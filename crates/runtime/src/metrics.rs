@@ -3,6 +3,7 @@
 use crate::lock::lock;
 use headpond_checkpoint::decisions::references::Retained;
 use headpond_state::{CheckpointId, Error, OperatorId, StateUsage};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -22,12 +23,41 @@ pub struct JobMetrics {
 }
 
 /// Figures of one operator on one worker.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperatorFigures {
     /// What its state takes.
+    #[serde(with = "SentUsage")]
     pub state: StateUsage,
     /// Its counters, restored ones included.
     pub counters: BTreeMap<String, u64>,
+}
+
+/// Rows that an operator has read or written, for display.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Progress {
+    pub(crate) read: u64,
+    pub(crate) skipped: u64,
+    pub(crate) written: u64,
+    /// The watermark of a source, in milliseconds.
+    pub(crate) event_time_ms: Option<i64>,
+}
+
+impl Progress {
+    /// Whether there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Progress::default()
+    }
+}
+
+/// How [`StateUsage`] is sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "StateUsage")]
+struct SentUsage {
+    entries: u64,
+    memory_bytes: u64,
+    disk_bytes: u64,
+    expired_bytes: u64,
+    reclaimed_bytes: u64,
 }
 
 /// Figures of a job's checkpoints since it started.
@@ -113,7 +143,7 @@ impl JobMetrics {
         self.ticks.load(Ordering::Relaxed)
     }
 
-    /// The latest watermark of any source on this process in milliseconds since the epoch, if there is one yet.
+    /// The latest watermark of any source in milliseconds since the epoch, if there is one yet.
     pub fn event_time_ms(&self) -> Option<i64> {
         let time = self.event_time_ms.load(Ordering::Relaxed);
         (time != i64::MIN).then_some(time)
@@ -134,24 +164,18 @@ impl JobMetrics {
         lock(&self.operators).values().fold(StateUsage::default(), |sum, figures| sum.plus(&figures.state))
     }
 
-    pub(crate) fn add_read(&self, rows: u64, skipped: u64) {
-        self.rows_read.fetch_add(rows, Ordering::Relaxed);
-        self.rows_skipped.fetch_add(skipped, Ordering::Relaxed);
-    }
-
-    pub(crate) fn add_written(&self, rows: u64) {
-        self.rows_written.fetch_add(rows, Ordering::Relaxed);
+    pub(crate) fn add(&self, progress: &Progress) {
+        self.rows_read.fetch_add(progress.read, Ordering::Relaxed);
+        self.rows_skipped.fetch_add(progress.skipped, Ordering::Relaxed);
+        self.rows_written.fetch_add(progress.written, Ordering::Relaxed);
+        // MAX, the end of an input, is no time to show.
+        if let Some(time_ms) = progress.event_time_ms.filter(|time_ms| *time_ms != i64::MAX) {
+            self.event_time_ms.fetch_max(time_ms, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn add_tick(&self) {
         self.ticks.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// MAX, the end of an input, is no time to show.
-    pub(crate) fn event_time_reached(&self, time_ms: i64) {
-        if time_ms != i64::MAX {
-            self.event_time_ms.fetch_max(time_ms, Ordering::Relaxed);
-        }
     }
 
     pub(crate) fn set_operator(&self, id: &OperatorId, worker: usize, figures: OperatorFigures) {

@@ -2,7 +2,7 @@
 //!
 //! Each worker has a [`SinkWriter`]. At a checkpoint's cut the writer *prepares*: it makes what it has written since
 //! the last cut durable but invisible and returns a *committable*, any JSON value that names it. Committables are part of the
-//! checkpoint's manifest. Once the manifest is durable, worker 0 calls [`Sink::commit`] with the committables of all
+//! checkpoint's manifest. Once the manifest is durable, the leader calls [`Sink::commit`] with the committables of all
 //! workers, and calls it again after every restore from that checkpoint: commit is idempotent.
 //!
 //! An output has one owner. A run [claims](Sink::claim) it before it looks for a checkpoint, [takes](OutputClaim::take) it directly
@@ -81,7 +81,7 @@ pub trait Sink: Debug + Send + Sync {
     fn check(&self, job: &SinkJob) -> Result<()>;
 
     /// Takes back whatever was published or staged after `checkpoint` (`None`: a job that starts anew), by any attempt.
-    /// Called once on worker 0 before any writer opens, and before the commits that a restore repeats.
+    /// Called once by the leader before any writer opens, and before the commits that a restore repeats.
     fn rewind(&self, job: &SinkJob, checkpoint: Option<CheckpointId>) -> Result<()>;
 
     /// Opens the writer of one worker.
@@ -92,7 +92,7 @@ pub trait Sink: Debug + Send + Sync {
 }
 
 /// The run a sink serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct SinkJob {
     /// The job's name.
     pub job: String,

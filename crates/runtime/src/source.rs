@@ -10,6 +10,7 @@
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
 use headpond_state::Result;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -76,7 +77,7 @@ pub struct ReaderContext {
 }
 
 /// A part of a source that is read in order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceSplit {
     /// Its identity, unique within the source and stable across runs: a path, a partition.
     pub id: String,

@@ -1,6 +1,6 @@
 //! The commit: names for the files, then the manifest.
 
-use super::pending::{PlanSink, Progress};
+use super::intake::Progress;
 use super::{CheckpointStorage, PendingCheckpoint, names_of, record_of};
 use crate::decisions::fencing;
 use crate::decisions::references::Names;
@@ -26,13 +26,13 @@ impl CheckpointStorage {
     /// fail in a way that leaves open whether it does. Then it is complete if it exists, and a restart may take it; the
     /// next `commit` withdraws it before it does anything else.
     pub fn commit(&self, pending: PendingCheckpoint, manifest: Manifest) -> Result<Manifest> {
-        let committed = self.commit_plan(&pending.plan, manifest);
-        committed.map_err(|error| error.with(Context::Checkpoint, pending.plan.id))
+        let committed = self.commit_pending(&pending, manifest);
+        committed.map_err(|error| error.with(Context::Checkpoint, pending.id))
     }
 
-    fn commit_plan(&self, plan: &PlanSink, mut manifest: Manifest) -> Result<Manifest> {
+    fn commit_pending(&self, plan: &PendingCheckpoint, mut manifest: Manifest) -> Result<Manifest> {
         self.settle()?;
-        let mut progress = plan.seal()?;
+        let mut progress = plan.intake.seal()?;
         let names = names_of(&manifest);
         let prepared = self.check_named(&names, &progress).and_then(|()| self.check_owner(plan.id));
         // What a subtask stored and the job did not take over is nobody's.
@@ -143,7 +143,7 @@ impl CheckpointStorage {
         self.as_owner(|owned| owned.uncertain = None)
     }
 
-    fn create_manifest(&self, plan: &PlanSink, staged: Staged) -> Result<()> {
+    fn create_manifest(&self, plan: &PendingCheckpoint, staged: Staged) -> Result<()> {
         let (store, key) = (&self.inner.store, self.inner.layout.manifest(plan.id));
         match store.put_exclusive(staged, &key) {
             Ok(Creation::Created) => Ok(()),
@@ -151,7 +151,7 @@ impl CheckpointStorage {
             Err(error) => {
                 if !matches!(store.length(&key), Ok(None)) {
                     // It may exist: its files stay until it is known not to.
-                    plan.progress().keep_claims = true;
+                    plan.intake.progress().keep_claims = true;
                     self.as_owner(|owned| owned.uncertain = Some(plan.id))?;
                 }
                 Err(error)

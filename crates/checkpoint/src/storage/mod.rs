@@ -11,6 +11,7 @@
 mod collect;
 mod commit;
 mod inspect;
+mod intake;
 mod owned;
 mod ownership;
 mod pending;
@@ -22,6 +23,7 @@ mod verifier;
 
 pub use collect::{Collected, Hold};
 pub use inspect::{CheckpointSummary, Found, find_checkpoints, open_checkpoint};
+pub use intake::{Claims, Intake, StateFiles, TakenFiles};
 pub use pending::PendingCheckpoint;
 pub use recovered::Recovered;
 pub use rewind::Resume;

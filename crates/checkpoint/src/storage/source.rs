@@ -1,6 +1,7 @@
 //! Reading a checkpoint's files back, each checked as it is read.
 
 use super::CheckpointStorage;
+use super::intake::StateFiles;
 use crate::layout::SharedName;
 use crate::parallel::in_parallel;
 use crate::store::VerifyingReader;
@@ -15,22 +16,29 @@ const READ_BUFFER_BYTES: usize = 256 << 10;
 /// The files of one job.
 #[derive(Debug)]
 struct SharedFiles {
-    storage: CheckpointStorage,
+    files: StateFiles,
+}
+
+impl StateFiles {
+    /// Where the files come from, each checked as it is read.
+    pub fn source(&self) -> Arc<dyn CheckpointSource> {
+        Arc::new(SharedFiles { files: self.clone() })
+    }
 }
 
 impl CheckpointStorage {
     /// Where the files of this job's checkpoints come from, each checked as it is read.
     pub fn source(&self) -> Arc<dyn CheckpointSource> {
-        Arc::new(SharedFiles { storage: self.clone() })
+        self.files().source()
     }
 }
 
 impl SharedFiles {
     fn reader(&self, file: &StateFile) -> Result<VerifyingReader<Box<dyn Read + Send>>> {
-        let inner = &self.storage.inner;
-        let key = inner.layout.shared_file(&SharedName::of(file));
-        let location = inner.store.locate(&key);
-        let opened = inner.store.open(&key)?.ok_or_else(|| {
+        let StateFiles { store, layout, .. } = &self.files;
+        let key = layout.shared_file(&SharedName::of(file));
+        let location = store.locate(&key);
+        let opened = store.open(&key)?.ok_or_else(|| {
             Error::corrupt(format!("a file of the checkpoint is missing: {} ({} bytes)", file.name, file.length))
                 .with(Context::Path, &location)
         })?;
@@ -57,7 +65,7 @@ impl CheckpointSource for SharedFiles {
     }
 
     fn fetch_all(&self, files: &[(&StateFile, PathBuf)]) -> Result<()> {
-        in_parallel(self.storage.readers(), files, |(file, to)| self.fetch(file, to)).map(drop)
+        in_parallel(self.files.store.readers().max(1), files, |(file, to)| self.fetch(file, to)).map(drop)
     }
 
     fn open(&self, file: &StateFile) -> Result<Box<dyn Read + Send>> {

@@ -14,6 +14,7 @@ use headpond_state::{Context, Error, Result};
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::HashSet;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, ErrorKind as Io};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -27,9 +28,6 @@ const SYNC_AT_ONCE_BYTES: u64 = 4 << 20;
 /// Threads that read and hash files; more of them wait for the disk.
 const READERS_MAX: usize = 4;
 
-/// Numbers staged files across all stores of the process, so that none takes another's name.
-static STAGED: AtomicU64 = AtomicU64::new(0);
-
 /// A directory. Nothing is created before the first write.
 #[derive(Debug)]
 pub struct DirectoryStore {
@@ -37,12 +35,22 @@ pub struct DirectoryStore {
     failpoints: Failpoints,
     /// Directories known to exist and to be durable.
     directories: Mutex<HashSet<RelativeName>>,
+    /// Begins the names of the files that this store stages: other stores, in whatever process, stage beside it.
+    prefix: u64,
+    staged: AtomicU64,
 }
 
 impl DirectoryStore {
     /// The store in the directory `root`.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        DirectoryStore { root: Root::new(root), failpoints: Failpoints::default(), directories: Mutex::default() }
+        DirectoryStore {
+            root: Root::new(root),
+            failpoints: Failpoints::default(),
+            directories: Mutex::default(),
+            // Keyed anew, at random, each time.
+            prefix: RandomState::new().build_hasher().finish(),
+            staged: AtomicU64::new(0),
+        }
     }
 
     /// Sets the hook for crash tests.
@@ -128,8 +136,8 @@ impl DirectoryStore {
     /// Runs `write` on a new file of the job's staging directory and removes the file if that fails.
     fn write_staged<T>(&self, job: &str, write: impl FnOnce(&mut File, &Path) -> Result<T>) -> Result<(String, T)> {
         self.ensure(&name_of(&format!("{job}/{STAGING}"))?)?;
-        let number = STAGED.fetch_add(1, Ordering::Relaxed);
-        let token = format!("{job}/{STAGING}/{}-{number}", std::process::id());
+        let number = self.staged.fetch_add(1, Ordering::Relaxed);
+        let token = format!("{job}/{STAGING}/{:016x}-{number}", self.prefix);
         let (name, path) = (name_of(&token)?, self.path(&token));
         let file = self.root.create_new(&name);
         let mut file = file.map_err(|e| failed("a checkpoint file cannot be created", &path, e))?;

@@ -17,6 +17,7 @@ pub(crate) use hashing::{HashingReader, VerifyingReader};
 pub use stores::{LocalStores, Stores};
 
 use headpond_state::Result;
+use serde::{Deserialize, Serialize};
 use std::fmt::{self, Debug};
 use std::io::Read;
 use std::path::Path;
@@ -127,7 +128,7 @@ pub trait Incoming: Read {
 }
 
 /// Bytes a store has taken in.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Staged {
     /// What the store knows it by.
     pub token: String,

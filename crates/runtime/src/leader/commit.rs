@@ -1,15 +1,16 @@
 //! The commit of a checkpoint: begun at a cut, assembled from the parts of all participants, committed on an I/O thread.
 
+use super::led_job::LedJob;
 use crate::checkpointing::{AFTER_SINK_COMMIT, BEFORE_SINK_COMMIT, DURING_SINK_COMMIT};
-use crate::control::{Cut, parse_part};
+use crate::control::{Cut, KeyedPart, SinkPart, parse_part};
 use crate::graph::{NodeId, NodeKind};
+use crate::io_threads::IoThreads;
 use crate::lock::lock;
 use crate::metrics::CompletedCheckpoint;
-use crate::process::dataflow::{KeyedPart, Plan, SinkPart};
-use crate::process::uploads::Inlet;
 use crate::sink::Committable;
+use headpond_checkpoint::layout::SharedName;
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState};
-use headpond_checkpoint::storage::PendingCheckpoint;
+use headpond_checkpoint::storage::{PendingCheckpoint, TakenFiles};
 use headpond_state::{CheckpointId, Context, Error, Result};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -29,59 +30,90 @@ pub(crate) enum Outcome {
     Unpublished(Error),
 }
 
-/// Worker 0's hand on the checkpoint storage.
+/// The leader's hand on the checkpoint storage.
 #[derive(Debug)]
 pub(crate) struct Committer {
-    plan: Arc<Plan>,
+    job: Arc<LedJob>,
+    io: Arc<IoThreads>,
     pending: Option<PendingCheckpoint>,
     base: Arc<Mutex<Option<Manifest>>>,
 }
 
 impl Committer {
-    pub(crate) fn new(plan: Arc<Plan>) -> Self {
-        let base = plan.restored.as_ref().map(|restored| restored.manifest.clone());
-        Committer { plan, pending: None, base: Arc::new(Mutex::new(base)) }
+    /// For a job that was restored from `base`, if it was.
+    pub(crate) fn new(job: Arc<LedJob>, io: Arc<IoThreads>, base: Option<Manifest>) -> Self {
+        Committer { job, io, pending: None, base: Arc::new(Mutex::new(base)) }
     }
 
-    /// Opens the way for the snapshots of a cut.
-    pub(crate) fn begin(&mut self, cut: Cut) -> Result<()> {
-        let Some(checkpointing) = self.plan.options.checkpointing.as_ref().filter(|_| cut.persist) else {
-            return Ok(());
+    /// Opens the way for the snapshots of a cut, and says whose files may be reused.
+    pub(crate) fn begin(&mut self, cut: Cut) -> Result<Option<u64>> {
+        let Some(checkpointing) = self.job.options.checkpointing.as_ref().filter(|_| cut.persist) else {
+            return Ok(None);
         };
-        let id = CheckpointId(cut.checkpoint);
         let base = lock(&self.base).clone();
-        let pending =
-            checkpointing.storage.begin(id, &self.plan.sink_job.attempt, base.as_ref(), checkpointing.incremental)?;
-        self.plan.io.open_checkpoint(id, pending.sink());
+        let attempt = &self.job.sink_job.attempt;
+        let id = CheckpointId(cut.checkpoint);
+        let pending = checkpointing.storage.begin(id, attempt, base.as_ref(), checkpointing.incremental)?;
+        let base = pending.base().map(|base| base.0);
         self.pending = Some(pending);
-        Ok(())
+        Ok(base)
     }
 
-    /// Gives the pending checkpoint up.
-    pub(crate) fn abort(&mut self, cut: Cut) {
-        self.plan.io.close_checkpoint(CheckpointId(cut.checkpoint));
-        if let (Some(pending), Some(checkpointing)) = (self.pending.take(), &self.plan.options.checkpointing) {
-            pending.cancel();
-            let storage = checkpointing.storage.clone();
-            self.plan.io.run(move || storage.abort(pending));
+    /// Takes over what an upload has stored.
+    ///
+    /// # Errors
+    /// Why the checkpoint cannot be completed.
+    pub(crate) fn taken(&mut self, checkpoint: u64, files: TakenFiles) -> Result<()> {
+        match &self.pending {
+            Some(pending) if pending.id().0 == checkpoint => pending.take_over(files),
+            // It was given up meanwhile.
+            _ => {
+                if let Some(checkpointing) = &self.job.options.checkpointing {
+                    let storage = checkpointing.storage.files();
+                    self.io.run(move || storage.discard(files));
+                }
+                Ok(())
+            }
         }
     }
 
-    /// Commits the pending checkpoint on an I/O thread.
-    pub(crate) fn commit(&mut self, cut: Cut, begun: Instant, parts: Parts, inlet: Inlet<Outcome>) {
-        let plan = self.plan.clone();
-        let pending = self.pending.take();
-        let base = self.base.clone();
-        plan.clone().io.run(move || {
-            let outcome = commit(&plan, pending, &base, cut, begun, &parts);
-            plan.io.close_checkpoint(CheckpointId(cut.checkpoint));
-            inlet.send(outcome);
+    /// Claims a name for a file that is being uploaded, and says so by `answer`. One of a checkpoint that is over gets no answer.
+    pub(crate) fn claim(&self, checkpoint: u64, name: SharedName, answer: impl FnOnce() + Send + 'static) {
+        let Some(pending) = self.pending.as_ref().filter(|pending| pending.id().0 == checkpoint) else { return };
+        let (id, claims) = (pending.id(), pending.claims());
+        // It waits for a deletion.
+        self.io.run(move || {
+            if claims.claim(id, &name).is_ok() {
+                answer();
+            }
         });
+    }
+
+    /// Gives the pending checkpoint up.
+    pub(crate) fn abort(&mut self) {
+        if let (Some(pending), Some(checkpointing)) = (self.pending.take(), &self.job.options.checkpointing) {
+            pending.cancel();
+            let storage = checkpointing.storage.clone();
+            self.io.run(move || storage.abort(pending));
+        }
+    }
+
+    /// Commits the pending checkpoint on an I/O thread, which says how that ended.
+    pub(crate) fn commit(
+        &mut self,
+        cut: Cut,
+        begun: Instant,
+        parts: Parts,
+        ended: impl FnOnce(Outcome) + Send + 'static,
+    ) {
+        let (job, base) = (self.job.clone(), self.base.clone());
+        let pending = self.pending.take();
+        self.io.run(move || ended(commit(&job, pending, &base, cut, begun, &parts)));
     }
 }
 
 fn commit(
-    plan: &Plan,
+    job: &LedJob,
     pending: Option<PendingCheckpoint>,
     base: &Mutex<Option<Manifest>>,
     cut: Cut,
@@ -89,30 +121,30 @@ fn commit(
     parts: &Parts,
 ) -> Outcome {
     let id = CheckpointId(cut.checkpoint);
-    let manifest = match assemble(plan, cut, begun, parts) {
+    let manifest = match assemble(job, cut, begun, parts) {
         Ok(manifest) => manifest,
         Err(error) => return Outcome::Failed(error),
     };
     let sinks = manifest.sinks.clone();
-    if let (Some(pending), Some(checkpointing)) = (pending, &plan.options.checkpointing) {
+    if let (Some(pending), Some(checkpointing)) = (pending, &job.options.checkpointing) {
         match checkpointing.storage.commit(pending, manifest) {
             Ok(manifest) => {
-                plan.shared.metrics.checkpoint_completed(completed(id, begun, &manifest));
+                job.metrics.checkpoint_completed(completed(id, begun, &manifest));
                 *lock(base) = Some(manifest);
             }
             Err(error) => return Outcome::Failed(error),
         }
     }
-    if let Err(error) = publish(plan, id, &sinks) {
+    if let Err(error) = publish(job, id, &sinks) {
         return Outcome::Unpublished(error);
     }
-    if let Some(checkpointing) = &plan.options.checkpointing {
+    if let Some(checkpointing) = &job.options.checkpointing {
         if let Err(error) = checkpointing.storage.collect(checkpointing.retained) {
             // The job can go on: the next collection tries again.
             tracing::warn!(%error, "old checkpoints could not be deleted");
         }
-        plan.shared.metrics.checkpoints_retained(checkpointing.storage.retained());
-        tracing::info!(checkpoint = id.0, last = ?plan.shared.metrics.checkpoints().last, "a checkpoint is complete");
+        job.metrics.checkpoints_retained(checkpointing.storage.retained());
+        tracing::info!(checkpoint = id.0, last = ?job.metrics.checkpoints().last, "a checkpoint is complete");
     }
     Outcome::Committed(id)
 }
@@ -131,8 +163,8 @@ fn completed(id: CheckpointId, begun: Instant, manifest: &Manifest) -> Completed
     }
 }
 
-fn publish(plan: &Plan, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
-    let failpoints = plan.options.checkpointing.as_ref().map(|checkpointing| &checkpointing.failpoints);
+fn publish(job: &LedJob, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
+    let failpoints = job.options.checkpointing.as_ref().map(|checkpointing| &checkpointing.failpoints);
     let reach = |name| {
         if let Some(failpoints) = failpoints {
             failpoints.reach(name);
@@ -143,13 +175,13 @@ fn publish(plan: &Plan, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
         if published > 0 {
             reach(DURING_SINK_COMMIT);
         }
-        let node = plan.graph.nodes().find(|(_, node)| node.id == state.operator);
+        let node = job.graph.nodes().find(|(_, node)| node.id == state.operator);
         let Some((_, NodeKind::Sink { sink, .. })) = node.map(|(id, node)| (id, &node.kind)) else { continue };
         let committables = state.committables.iter().map(|value| serde_json::from_value(value.clone()));
         let committables: Vec<Committable> = committables
             .collect::<Result<_, _>>()
             .map_err(|error| Error::internal("a committable is not readable").because(error))?;
-        sink.commit(&plan.sink_job, id, &committables)
+        sink.commit(&job.sink_job, id, &committables)
             .map_err(|error| error.with(Context::Operator, &state.operator).with(Context::Checkpoint, id))?;
     }
     reach(AFTER_SINK_COMMIT);
@@ -157,18 +189,18 @@ fn publish(plan: &Plan, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
 }
 
 /// The manifest of a checkpoint whose parts are all there.
-fn assemble(plan: &Plan, cut: Cut, begun: Instant, parts: &Parts) -> Result<Manifest> {
-    let options = &plan.options;
+fn assemble(job: &LedJob, cut: Cut, begun: Instant, parts: &Parts) -> Result<Manifest> {
+    let options = &job.options;
     let mut manifest = Manifest::new(
         options.name.clone(),
-        plan.sink_job.attempt.clone(),
+        job.sink_job.attempt.clone(),
         CheckpointId(cut.checkpoint),
         options.parallelism,
         options.max_parallelism,
     );
     manifest.finished = cut.end_of_input;
     let mut sync_us = 0;
-    for (NodeId(index), node) in plan.graph.nodes() {
+    for (NodeId(index), node) in job.graph.nodes() {
         let of_node = || (0..options.parallelism).filter_map(|worker| parts.get(&(index, worker)));
         let mut keyed = Vec::new();
         match &node.kind {

@@ -1,4 +1,4 @@
-//! When ticks open, when a checkpoint is cut, when the job ends: worker 0's decisions, without I/O.
+//! When ticks open, when a checkpoint is cut, when the job ends: the leader's decisions, without I/O.
 //!
 //! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control messages. It
 //! opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a processing time that has come,
@@ -66,7 +66,7 @@ pub(crate) enum Step {
     Abort { cut: Cut, kind: u8, message: String },
 }
 
-/// The state of worker 0's decisions.
+/// The state of the leader's decisions.
 #[derive(Debug)]
 pub(crate) struct Coordinator {
     pace: Pace,
@@ -152,6 +152,17 @@ impl Coordinator {
         self.pending.as_ref().is_some_and(|pending| pending.cut.end_of_input)
     }
 
+    /// The number of the pending checkpoint.
+    pub(crate) fn pending_checkpoint(&self) -> Option<u64> {
+        self.pending.as_ref().map(|pending| pending.cut.checkpoint)
+    }
+
+    /// The pending checkpoint, if it is this one and its parts are still being collected.
+    pub(crate) fn collecting(&self, checkpoint: u64) -> Option<Cut> {
+        let pending = self.pending.as_ref().filter(|pending| !pending.committing)?;
+        (pending.cut.checkpoint == checkpoint).then_some(pending.cut)
+    }
+
     /// How long no checkpoint begins, after one has failed.
     pub(crate) fn pause(&self, now: Instant) -> Duration {
         self.paused_until.map_or(Duration::ZERO, |until| until.saturating_duration_since(now))
@@ -190,6 +201,8 @@ impl Coordinator {
                 self.wakes_ms.insert((node, worker), at_ms);
                 Step::None
             }
+            // For display only.
+            ReportBody::Progress(_) | ReportBody::Figures(_) | ReportBody::Synchronous { .. } => Step::None,
             ReportBody::Part { checkpoint, json } => self.part(node, worker, checkpoint, json),
             ReportBody::Failed { checkpoint, kind, message } => match &self.pending {
                 Some(pending) if pending.cut.checkpoint == checkpoint && !pending.committing => {
@@ -271,9 +284,15 @@ impl Coordinator {
         let may_cut = self.pending.is_none() && self.paused_until.is_none_or(|until| now >= until);
         let cut = if may_cut && (ended || stopping) {
             self.last_cut_sent = true;
-            Some(Cut { checkpoint: self.next_checkpoint, persist: self.pace.persist, end_of_input: ended, last: true })
+            Some(Cut {
+                checkpoint: self.next_checkpoint,
+                persist: self.pace.persist,
+                end_of_input: ended,
+                last: true,
+                base: None,
+            })
         } else if may_cut && (self.checkpoint_due.is_some_and(|due| now >= due) || asked && self.pace.persist) {
-            Some(Cut { checkpoint: self.next_checkpoint, persist: true, end_of_input: false, last: false })
+            Some(Cut { checkpoint: self.next_checkpoint, persist: true, end_of_input: false, last: false, base: None })
         } else {
             None
         };

@@ -5,7 +5,7 @@
 //! cut comes later, and what is in no checkpoint is found again after a restore.
 
 use crate::control::NewSplit;
-use crate::process::uploads::Inlet;
+use crate::panics;
 use crate::source::Source;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use headpond_state::{Context, Error, OperatorId, Result};
@@ -33,26 +33,37 @@ pub(crate) struct Enumerator {
 }
 
 impl Enumerator {
-    /// Starts to watch a source whose splits go to `workers` workers in turn; what is found arrives at `inlet`.
-    pub(crate) fn watch(&mut self, watched: Watched, workers: usize, inlet: Inlet<Vec<NewSplit>>) -> Result<()> {
+    /// Starts to watch a source whose splits go to `workers` workers in turn; what is found, or why nothing is any more, goes to
+    /// `tell`.
+    pub(crate) fn watch(
+        &mut self,
+        watched: Watched,
+        workers: usize,
+        tell: impl Fn(Result<Vec<NewSplit>>) + Send + 'static,
+    ) -> Result<()> {
         let (stop, stopped) = bounded(0);
         std::thread::Builder::new()
             .name(format!("splits-{}", watched.node))
-            .spawn(move || look(watched, workers, &inlet, &stopped))
+            .spawn(move || {
+                let looked = panics::caught("the search for splits", || look(watched, workers, &tell, &stopped));
+                if let Err(error) = looked {
+                    tell(Err(error));
+                }
+            })
             .map_err(|error| Error::exhausted("a thread that looks for splits cannot be started").because(error))?;
         self.threads.push(stop);
         Ok(())
     }
 }
 
-fn look(mut watched: Watched, workers: usize, inlet: &Inlet<Vec<NewSplit>>, stopped: &Receiver<()>) {
+fn look(mut watched: Watched, workers: usize, tell: &impl Fn(Result<Vec<NewSplit>>), stopped: &Receiver<()>) {
     while stopped.recv_timeout(watched.interval) == Err(RecvTimeoutError::Timeout) {
         match watched.source.splits() {
             Ok(splits) => {
                 let new = watched.new(splits.into_iter().map(|split| split.id), workers);
                 if !new.is_empty() {
                     tracing::info!(source = %watched.operator, splits = new.len(), "new splits were found");
-                    inlet.send(new);
+                    tell(Ok(new));
                 }
             }
             // A directory that cannot be read now may be readable later, and nothing is lost meanwhile.

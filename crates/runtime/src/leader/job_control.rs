@@ -8,17 +8,19 @@ use headpond_state::{CheckpointId, Error, Result};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use timely::scheduling::activate::SyncActivator;
 
 /// A handle by which other threads (a signal's, a progress display's) reach a running job.
 #[derive(Debug, Clone, Default)]
 pub struct JobControl(Arc<ControlInner>);
 
+/// Wakes the leader.
+type Waker = Box<dyn Fn() + Send>;
+
 #[derive(Default)]
 struct ControlInner {
     stop: AtomicBool,
     requests: Mutex<Vec<CheckpointRequest>>,
-    waker: Mutex<Option<SyncActivator>>,
+    waker: Mutex<Option<Waker>>,
 }
 
 impl fmt::Debug for ControlInner {
@@ -84,20 +86,20 @@ impl JobControl {
         lock(&self.0.requests).extract_if(.., |request| last || !request.last).collect()
     }
 
-    /// Nobody answers any more.
+    /// Nobody answers any more, and nobody is to be woken.
     pub(crate) fn close(&self) {
         self.take_requests(true);
+        *lock(&self.0.waker) = None;
     }
 
     fn wake(&self) {
         if let Some(waker) = lock(&self.0.waker).as_ref() {
-            // A job that has already ended has no one to wake.
-            let _ = waker.activate();
+            waker();
         }
     }
 
-    pub(crate) fn wake_by(&self, waker: SyncActivator) {
-        *lock(&self.0.waker) = Some(waker);
+    pub(crate) fn wake_by(&self, waker: impl Fn() + Send + 'static) {
+        *lock(&self.0.waker) = Some(Box::new(waker));
     }
 }
 

@@ -54,19 +54,21 @@ impl Message {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Messages {
     messages: Vec<Message>,
+    /// The worker that has sent them over an exchange.
+    sender: usize,
     /// The serialized form, made once: Timely asks for its length before its bytes.
     encoded: OnceCell<Vec<u8>>,
 }
 
 impl Messages {
     pub(crate) fn one(message: Message) -> Self {
-        Messages { messages: vec![message], encoded: OnceCell::new() }
+        Messages { messages: vec![message], ..Messages::default() }
     }
 
     /// The watermark of worker `from` for each of the `peers` workers.
     pub(crate) fn watermark(from: usize, peers: usize, time_ms: i64, idle: bool) -> Self {
         let messages = (0..peers).map(|to| Message::Watermark(Watermark { from, to, time_ms, idle }));
-        Messages { messages: messages.collect(), encoded: OnceCell::new() }
+        Messages { messages: messages.collect(), ..Messages::default() }
     }
 
     pub(crate) fn push(&mut self, message: Message) {
@@ -77,6 +79,10 @@ impl Messages {
         self.messages.drain(..)
     }
 
+    pub(crate) fn sender(&self) -> usize {
+        self.sender
+    }
+
     /// The rows that were exchanged by key.
     pub(crate) fn keyed_rows(&self) -> usize {
         let keyed = self.messages.iter().filter(|message| matches!(message, Message::Keyed(_)));
@@ -85,7 +91,7 @@ impl Messages {
 
     fn encoded(&self) -> &[u8] {
         self.encoded.get_or_init(|| {
-            let mut bytes = Vec::new();
+            let mut bytes = (self.sender as u64).to_le_bytes().to_vec();
             for message in &self.messages {
                 encode(message, &mut bytes);
             }
@@ -104,14 +110,19 @@ impl Accountable for Messages {
 /// Exchanges keyed rows by key group and everything addressed by its address.
 pub(crate) fn by_key_group(
     max_parallelism: MaxParallelism,
+    sender: usize,
     in_flight: Option<InFlight>,
 ) -> DistributorPact<impl FnOnce(usize) -> KeyGroupDistributor> {
-    DistributorPact(move |peers| KeyGroupDistributor { max_parallelism, in_flight, rows: vec![Vec::new(); peers] })
+    DistributorPact(move |peers| {
+        let rows = vec![Vec::new(); peers];
+        KeyGroupDistributor { max_parallelism, sender, in_flight, rows }
+    })
 }
 
 #[derive(Debug)]
 pub(crate) struct KeyGroupDistributor {
     max_parallelism: MaxParallelism,
+    sender: usize,
     in_flight: Option<InFlight>,
     rows: Vec<Vec<u32>>,
 }
@@ -146,7 +157,8 @@ impl Distributor<Messages> for KeyGroupDistributor {
         stamp: &Stamp<T>,
         pushers: &mut [P],
     ) {
-        let mut targets: Vec<Messages> = pushers.iter().map(|_| Messages::default()).collect();
+        let mut targets: Vec<Messages> =
+            pushers.iter().map(|_| Messages { sender: self.sender, ..Messages::default() }).collect();
         for message in container.drain() {
             match message {
                 Message::Keyed(batch) => self.split(batch, |target, part| targets[target].push(part)),
@@ -167,7 +179,7 @@ impl Distributor<Messages> for KeyGroupDistributor {
     fn flush<T: Clone, P: Push<Envelope<T, Messages>>>(&mut self, _stamp: &Stamp<T>, _pushers: &mut [P]) {}
 }
 
-// The form between processes: messages one after another, each a tag, then its parts with their lengths, padded to 8 bytes.
+// The form between processes: the sender, then messages one after another, each a tag, then its parts with their lengths, padded to 8 bytes.
 const END: u8 = 0;
 const ROWS: u8 = 1;
 const KEYED: u8 = 2;
@@ -178,6 +190,13 @@ impl ContainerBytes for Messages {
     fn from_bytes(bytes: timely::bytes::arc::Bytes) -> Self {
         let mut rest = &bytes[..];
         let mut messages = Vec::new();
+        let sender = match take_array(&mut rest) {
+            Ok(sender) => u64::from_le_bytes(sender) as usize,
+            Err(error) => {
+                messages.push(Message::Damaged(error.to_string()));
+                0
+            }
+        };
         while let Some((&tag, after)) = rest.split_first()
             && tag != END
         {
@@ -190,7 +209,7 @@ impl ContainerBytes for Messages {
                 }
             }
         }
-        Messages { messages, encoded: OnceCell::new() }
+        Messages { messages, sender, encoded: OnceCell::new() }
     }
 
     fn length_in_bytes(&self) -> usize {

@@ -1,8 +1,10 @@
 //! How a node's keyed state comes from a checkpoint.
 
+use crate::graph::NodeKind;
+use crate::plan::StateRestore;
 use headpond_state::{
-    EntryConversion, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend, StateDescriptor,
-    StateId, WriteBatch,
+    EntryConversion, Error, KeyedBackendParams, KeyedStateBackend, RestoredState, Result, StateBackend,
+    StateDescriptor, StateId, WriteBatch,
 };
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -11,33 +13,13 @@ use std::sync::Arc;
 /// Bytes of converted entries that are written at once.
 const BATCH_BYTES: usize = 1 << 20;
 
-/// What of the checkpoint's state of a node is restored.
-#[derive(Debug)]
-pub(crate) enum StateRestore {
-    /// All of it, as it is, but the states of these names.
-    AsItIs {
-        /// States that are dropped.
-        dropped: Vec<String>,
-    },
-    /// Converted.
-    Migrated(MigratedStates),
-}
-
-/// States that are restored entry by entry into empty ones.
-#[derive(Debug)]
-pub(crate) struct MigratedStates {
-    /// What the operator declares. States of the checkpoint that are not among them are dropped.
-    pub(crate) declared: Vec<StateDescriptor>,
-    /// The conversions by the states' names; the entries of other states are taken as they are.
-    pub(crate) conversions: BTreeMap<String, Arc<dyn EntryConversion>>,
-}
-
 /// Opens a node's keyed state on one worker with what the checkpoint has of its key groups.
 pub(crate) fn open(
     backend: &dyn StateBackend,
     params: KeyedBackendParams,
     handles: &[RestoredState<'_>],
     restore: &StateRestore,
+    node: &NodeKind,
 ) -> Result<Box<dyn KeyedStateBackend>> {
     match restore {
         StateRestore::AsItIs { dropped } => {
@@ -47,11 +29,39 @@ pub(crate) fn open(
             }
             Ok(state)
         }
-        StateRestore::Migrated(migrated) => migrated.open(backend, params, handles),
+        StateRestore::Migrated { declared, converted } => {
+            let conversions = conversions(node, declared, converted)?;
+            MigratedStates { declared, conversions }.open(backend, params, handles)
+        }
     }
 }
 
-impl MigratedStates {
+/// The conversions that the owner of these states has, by their names. The leader has found that there are some.
+fn conversions(
+    node: &NodeKind,
+    declared: &[StateDescriptor],
+    converted: &[StateDescriptor],
+) -> Result<BTreeMap<String, Arc<dyn EntryConversion>>> {
+    let conversion = |restored: &StateDescriptor| {
+        let declared = declared.iter().find(|state| state.name == restored.name);
+        let declared = declared.ok_or_else(|| Error::internal("a state is converted that is not declared"))?;
+        let migration = match node {
+            NodeKind::Keyed { operator, .. } => operator.migration(restored, declared)?,
+            NodeKind::Sink { sink, .. } => sink.migration(restored, declared)?,
+            _ => return Err(Error::internal("a step without state has a state that is converted")),
+        };
+        Ok((restored.name.clone(), migration.conversion))
+    };
+    converted.iter().map(conversion).collect()
+}
+
+/// States that are restored entry by entry into empty ones.
+struct MigratedStates<'a> {
+    declared: &'a [StateDescriptor],
+    conversions: BTreeMap<String, Arc<dyn EntryConversion>>,
+}
+
+impl MigratedStates<'_> {
     fn open(
         &self,
         backend: &dyn StateBackend,
@@ -63,7 +73,7 @@ impl MigratedStates {
         let local_dir = params.local_dir.clone();
         let mut state = backend.open_keyed(params, &[])?;
         let mut ids: BTreeMap<&str, StateId> = BTreeMap::new();
-        for descriptor in &self.declared {
+        for descriptor in self.declared {
             ids.insert(&descriptor.name, state.register(descriptor)?);
         }
         let (mut writes, mut key, mut value) = (WriteBatch::new(), Vec::new(), Vec::new());

@@ -1,54 +1,68 @@
-//! What the threads of one process share: the first failure, the wish to stop, and what people look at.
+//! What the threads of one process share: the way to the leader, and whether the job is to end.
 
-use crate::leader::job_control::JobControl;
+use crate::control::Report;
+use crate::failure::Failure;
+use crate::link::Link;
 use crate::lock::lock;
-use crate::metrics::JobMetrics;
+use crate::message::{Notice, ToLeader};
 use headpond_state::Error;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use timely::scheduling::activate::SyncActivator;
 
 /// Shared by the workers, readers and I/O threads of one process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Shared {
-    failure: Mutex<Option<Error>>,
+    leader: Arc<dyn Link<ToLeader>>,
     failed: AtomicBool,
-    finished: AtomicBool,
-    pub(crate) control: JobControl,
-    pub(crate) metrics: Arc<JobMetrics>,
+    workers: Mutex<Vec<SyncActivator>>,
 }
 
 impl Shared {
-    pub(crate) fn new(control: JobControl, metrics: Arc<JobMetrics>) -> Self {
-        Shared {
-            failure: Mutex::new(None),
-            failed: AtomicBool::new(false),
-            finished: AtomicBool::new(false),
-            control,
-            metrics,
+    pub(crate) fn new(leader: Arc<dyn Link<ToLeader>>) -> Self {
+        Shared { leader, failed: AtomicBool::new(false), workers: Mutex::default() }
+    }
+
+    /// Tells the leader.
+    pub(crate) fn tell(&self, notice: Notice) {
+        self.leader.send(ToLeader(notice));
+    }
+
+    /// Tells the leader what an operator has to say.
+    pub(crate) fn report(&self, reports: Vec<Report>) {
+        if !reports.is_empty() {
+            self.tell(Notice::Reports(reports));
         }
     }
 
-    /// Records the first failure and makes every worker leave its loop.
+    /// The job cannot go on: the leader hears of the first failure, and every worker of the process leaves its loop.
     pub(crate) fn fail(&self, error: Error) {
         tracing::debug!(?error, "the job fails");
-        lock(&self.failure).get_or_insert(error);
+        if !self.failed.swap(true, Ordering::AcqRel) {
+            self.tell(Notice::Failed(Failure(error)));
+            self.wake();
+        }
+    }
+
+    /// The leader has said that the job has failed, wherever that was.
+    pub(crate) fn end(&self) {
         self.failed.store(true, Ordering::Release);
+        self.wake();
     }
 
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Acquire)
     }
 
-    /// All input was read and all output published.
-    pub(crate) fn finish(&self) {
-        self.finished.store(true, Ordering::Release);
+    /// Whom to wake when the job fails: a worker, before it looks whether it has.
+    pub(crate) fn wake_by(&self, worker: SyncActivator) {
+        lock(&self.workers).push(worker);
     }
 
-    pub(crate) fn has_finished(&self) -> bool {
-        self.finished.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn take_failure(&self) -> Option<Error> {
-        lock(&self.failure).take()
+    fn wake(&self) {
+        for worker in lock(&self.workers).iter() {
+            // One that has ended already need not be woken.
+            let _ = worker.activate();
+        }
     }
 }

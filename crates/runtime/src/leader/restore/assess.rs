@@ -1,11 +1,11 @@
 //! Whether a job can go on from a checkpoint, part by part.
 
 use super::declared::declared_states;
+use super::restoration::{Restoration, committables_of};
 use super::verdict::{Assessment, Part, PartKind, Verdict};
-use super::{Restoration, committables_of};
 use crate::graph::{JobGraph, Node, NodeId, NodeKind};
 use crate::options::JobOptions;
-use crate::process::restore::{MigratedStates, StateRestore};
+use crate::plan::StateRestore;
 use crate::sink::{Sink, SinkJob};
 use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SourceState};
@@ -250,7 +250,7 @@ impl Assessor<'_> {
         declared: &[StateDescriptor],
         migration: &AskMigration<'_>,
     ) -> Result<Option<(StateRestore, Vec<String>)>> {
-        let (mut changes, mut dropped, mut conversions) = (Vec::new(), Vec::new(), BTreeMap::new());
+        let (mut changes, mut dropped, mut converted) = (Vec::new(), Vec::new(), Vec::new());
         let restored = states_of(state);
         for old in &restored {
             let Some(new) = declared.iter().find(|state| state.name == old.name) else {
@@ -275,9 +275,9 @@ impl Assessor<'_> {
                 }
                 continue;
             }
-            let Migration { changes: of_state, conversion } = migration(old, new)?;
+            let Migration { changes: of_state, .. } = migration(old, new)?;
             changes.extend(of_state.iter().map(describe));
-            conversions.insert(new.name.clone(), conversion);
+            converted.push(old.clone());
         }
         if !restored.is_empty() && dropped.len() == restored.len() {
             return Ok(None);
@@ -290,9 +290,9 @@ impl Assessor<'_> {
                 .filter(|state| has_state && is_new(state))
                 .map(|state| format!("state `{}` is new and begins empty", state.name)),
         );
-        let restore = match conversions.is_empty() {
+        let restore = match converted.is_empty() {
             true => StateRestore::AsItIs { dropped },
-            false => StateRestore::Migrated(MigratedStates { declared: declared.to_vec(), conversions }),
+            false => StateRestore::Migrated { declared: declared.to_vec(), converted },
         };
         Ok(Some((restore, changes)))
     }

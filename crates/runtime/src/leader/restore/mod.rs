@@ -3,55 +3,30 @@
 //! What becomes of each part of job and checkpoint is one decision, made before anything is touched, and its result an
 //! [`Assessment`]: [`check`] tells it, a run follows it. Keyed state is restored as it is or converted.
 //!
-//! In reading order: `verdict`, `assess`, `declared`, `state`.
+//! In reading order: `restoration`, `verdict`, `assess`, `declared`.
 
 mod assess;
 mod declared;
 mod new_input;
+mod restoration;
 mod verdict;
 
 pub(crate) use assess::assess;
 pub(crate) use new_input::new_input;
+pub use restoration::Restoration;
 pub use verdict::{Assessment, Part, PartKind, Verdict};
 
 use crate::graph::{JobGraph, NodeKind};
 use crate::options::{JobOptions, Restore};
-use crate::process::dataflow::Splits;
-use crate::sink::{CheckpointRef, Committable, SinkJob};
+use crate::plan::{AssignedSplit, Splits};
+use crate::sink::{Committable, SinkJob};
 use crate::source::SourceSplit;
 use headpond_checkpoint::decisions::rewind::Start;
-use headpond_checkpoint::manifest::{Manifest, SinkState, SplitState};
+use headpond_checkpoint::manifest::{Manifest, SplitState};
 use headpond_checkpoint::{Recovered, Resume, open_checkpoint};
-use headpond_state::{AttemptId, CheckpointId, CheckpointSource, Context, Error, OperatorId, Remedy, Result};
+use headpond_state::{AttemptId, Context, Error, OperatorId, Remedy, Result};
+use restoration::{checkpoint_of, committables_of};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-
-/// The checkpoint a job starts from.
-#[derive(Debug, Clone)]
-pub struct Restoration {
-    /// Its manifest.
-    pub manifest: Manifest,
-    /// Newer checkpoints that are damaged, newest first, with what is wrong with them.
-    pub skipped: Vec<(CheckpointId, String)>,
-    /// Where it is.
-    pub location: String,
-    /// Where its files are.
-    pub source: Arc<dyn CheckpointSource>,
-}
-
-impl Restoration {
-    /// The rows that sources had read at the checkpoint.
-    pub fn rows_read(&self) -> u64 {
-        self.manifest.sources.iter().flat_map(|source| &source.splits).map(|split| split.rows).sum()
-    }
-}
-
-impl Restoration {
-    /// The checkpoint, as outputs know it.
-    pub(crate) fn checkpoint(&self) -> CheckpointRef {
-        checkpoint_of(&self.manifest)
-    }
-}
 
 /// Finds the checkpoint to start from: one that is sound, and whose output can still be published.
 pub(crate) fn find(graph: &JobGraph, options: &JobOptions, job: &SinkJob) -> Result<Option<Restoration>> {
@@ -96,10 +71,6 @@ fn staged(graph: &JobGraph, job: &SinkJob, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-fn checkpoint_of(manifest: &Manifest) -> CheckpointRef {
-    CheckpointRef { attempt: manifest.attempt.clone(), checkpoint: manifest.checkpoint }
-}
-
 fn open(options: &JobOptions, path: &str) -> Result<Restoration> {
     let (storage, Recovered { manifest, skipped }) = open_checkpoint(options.stores.as_ref(), path)?;
     let location = storage.locate(manifest.checkpoint);
@@ -134,8 +105,9 @@ pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Asses
     Ok(assessment)
 }
 
-/// The splits of every source with their positions: those of the checkpoint in its order, then new ones.
-pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>) -> Result<Splits> {
+/// The splits of every source with their positions, those of the checkpoint in its order, then new ones, dealt to the workers
+/// in turn.
+pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>, parallelism: usize) -> Result<Splits> {
     let mut splits = Splits::new();
     for (id, node) in graph.nodes() {
         let NodeKind::Source(source) = &node.kind else { continue };
@@ -149,7 +121,10 @@ pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>) -> Result
             let state = SplitState::unread(&split.id);
             (split, state)
         }));
-        splits.insert(id.0, merged);
+        let assigned = merged.into_iter().enumerate();
+        let assigned =
+            assigned.map(|(index, (split, state))| AssignedSplit { split, state, worker: index % parallelism });
+        splits.insert(id.0, assigned.collect());
     }
     Ok(splits)
 }
@@ -192,12 +167,4 @@ pub(crate) fn sinks(
 fn committables(restored: Option<&Restoration>) -> Result<BTreeMap<OperatorId, Vec<Committable>>> {
     let sinks = restored.iter().flat_map(|restored| &restored.manifest.sinks);
     sinks.map(|sink| Ok((sink.operator.clone(), committables_of(sink)?))).collect()
-}
-
-/// What a sink has to commit.
-fn committables_of(sink: &SinkState) -> Result<Vec<Committable>> {
-    let parsed = sink.committables.iter().map(|value| serde_json::from_value(value.clone()));
-    parsed.collect::<Result<_, _>>().map_err(|error| {
-        Error::corrupt("a committable is not readable").with(Context::Operator, &sink.operator).because(error)
-    })
 }

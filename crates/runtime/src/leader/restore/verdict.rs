@@ -1,6 +1,6 @@
 //! What a job's parts make of a checkpoint.
 
-use crate::process::restore::StateRestore;
+use crate::plan::StateRestore;
 use headpond_state::{CheckpointId, Context, Error, Result};
 use std::collections::BTreeMap;
 

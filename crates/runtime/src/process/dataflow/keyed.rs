@@ -1,18 +1,18 @@
 //! The keyed operator's life on one worker: rows of the oldest tick, then event time, then the snapshot, then the next tick.
 
-use super::Plan;
 use super::event_time::EventTime;
 use super::key_group_parts::KeyGroupParts;
 use super::task::{Task, TaskIo};
 use super::ticks::{Tick, Ticks};
 use crate::batch::{ChangeBatch, arrow_error};
-use crate::control::{Control, Cut, Report, ReportBody};
+use crate::control::{Control, Cut, KeyedPart, Report, ReportBody, TaskDetails};
 use crate::graph::NodeId;
 use crate::key::{KeyedBatch, Keys};
 use crate::metrics::OperatorFigures;
 use crate::operator::{Counters, KeyedOperator, OperatorContext, Progress};
 use crate::output::{MAIN_PORT, Output};
-use crate::process::in_flight::InFlight;
+use crate::process::environment::Environment;
+use crate::process::in_flight::{Exchanges, InFlight};
 use crate::process::message::{Message, Messages};
 use crate::process::uploads::{Outcomes, Upload};
 use arrow_array::UInt8Array;
@@ -20,31 +20,12 @@ use headpond_checkpoint::manifest::SubtaskState;
 use headpond_state::{
     CheckpointId, Context, Error, KeyedStateBackend, OperatorClock, OperatorId, Result, SnapshotOptions,
 };
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How often an operator's figures are brought up to date.
 const FIGURES_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What a checkpoint keeps of an operator on one worker besides its keyed state.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct TaskDetails {
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub(crate) operator: Value,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) counters: BTreeMap<String, u64>,
-}
-
-/// A keyed operator's part of a checkpoint.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct KeyedPart {
-    pub(crate) subtask: SubtaskState,
-    pub(crate) event_time_ms: i64,
-    pub(crate) sync_us: u64,
-}
 
 /// A keyed state backend with the bookkeeping of its checkpoints: what keyed operators and keyed sinks share.
 #[derive(Debug)]
@@ -92,30 +73,26 @@ impl TaskState {
         Ok(())
     }
 
-    /// The synchronous phase: fixes the state and hands it to the I/O threads.
+    /// The synchronous phase: fixes the state and hands it to the I/O threads. Returns what to tell of it.
     pub(super) fn snapshot(
         &mut self,
-        plan: &Plan,
+        environment: &Environment,
         worker: usize,
         cut: Cut,
         event_time_ms: i64,
         details: &TaskDetails,
-    ) -> Result<()> {
+    ) -> Result<ReportBody> {
         let details = serde_json::to_value(details)
             .map_err(|error| Error::internal("an operator's details are no JSON").because(error))?;
         let id = CheckpointId(cut.checkpoint);
         let begun = Instant::now();
-        let options = SnapshotOptions {
-            incremental: plan.options.checkpointing.as_ref().is_none_or(|it| it.incremental),
-            compact: plan.options.checkpointing.as_ref().is_some_and(|it| it.compact),
-        };
+        let options = SnapshotOptions { incremental: environment.plan.incremental, compact: environment.plan.compact };
         let snapshot = self.backend.snapshot(id, &options)?;
         let took = begun.elapsed();
-        plan.shared.metrics.sync_phase(took);
         let subtask = SubtaskState { subtask: worker, key_groups: self.backend.key_groups(), details, state: None };
         self.awaiting.insert(id, KeyedPart { subtask, event_time_ms, sync_us: took.as_micros() as u64 });
-        plan.io.upload(id, snapshot, &self.uploads);
-        Ok(())
+        environment.uploads.upload(cut, snapshot, &self.uploads);
+        Ok(ReportBody::Synchronous { us: took.as_micros() as u64 })
     }
 
     /// The parts whose uploads have ended since the last call.
@@ -141,7 +118,7 @@ impl TaskState {
 /// A keyed operator on one worker.
 #[derive(Debug)]
 pub(super) struct KeyedTask {
-    plan: Arc<Plan>,
+    environment: Arc<Environment>,
     node: usize,
     id: OperatorId,
     worker: usize,
@@ -157,7 +134,7 @@ pub(super) struct KeyedTask {
     phase: Phase,
     /// The watermark last sent, and whether the output was idle then.
     sent_watermark: (i64, bool),
-    /// The wake-up that worker 0 knows of.
+    /// The wake-up that the leader knows of.
     reported_wake_ms: Option<i64>,
     figures_at: Option<Instant>,
     /// Whether the backend likes rows key group by key group, not in the order of their keys.
@@ -198,15 +175,22 @@ pub(super) struct Opened {
 }
 
 impl KeyedTask {
-    pub(super) fn new(plan: Arc<Plan>, node: usize, worker: usize, opened: Opened) -> Self {
+    pub(super) fn new(
+        environment: Arc<Environment>,
+        exchanges: &Exchanges,
+        node: usize,
+        worker: usize,
+        opened: Opened,
+    ) -> Self {
         let Opened { operator, state, inputs, event_time_ms, counters } = opened;
-        let id = plan.graph.node(NodeId(node)).id.clone();
-        let peers = plan.options.parallelism;
-        let behind = plan.exchanges.behind(&plan.graph, node);
-        let ports = std::iter::once(MAIN_PORT).chain(plan.graph.side_ports(NodeId(node))).collect();
-        let by_key_group = plan.options.backend.capabilities().key_groups_are_local;
+        let graph = &environment.graph;
+        let id = graph.node(NodeId(node)).id.clone();
+        let peers = environment.plan.parallelism;
+        let behind = exchanges.behind(graph, node);
+        let ports = std::iter::once(MAIN_PORT).chain(graph.side_ports(NodeId(node))).collect();
+        let by_key_group = environment.backend.capabilities().key_groups_are_local;
         KeyedTask {
-            plan,
+            environment,
             node,
             id,
             worker,
@@ -243,7 +227,7 @@ impl KeyedTask {
             io.activate_later();
             return Ok(Progress::More);
         }
-        let rows_per_call = self.plan.options.rows_per_tick;
+        let rows_per_call = self.environment.plan.rows_per_tick;
         loop {
             match self.phase {
                 Phase::Fresh => unreachable!("left above"),
@@ -334,7 +318,7 @@ impl KeyedTask {
         self.state.backend.time_passed()?;
         self.send_watermark(tick, self.event_time.before_end_ms(), io);
         self.send_watermark(tick, self.event_time.now_ms(), io);
-        // Worker 0 has forgotten a wake-up that this tick or one before it was.
+        // The leader has forgotten a wake-up that this tick or one before it was.
         self.reported_wake_ms = self.reported_wake_ms.filter(|at_ms| *at_ms > self.state.clock.now_ms());
         let cut = tick.control.as_ref().and_then(|control| control.cut);
         if let Some(cut) = cut {
@@ -343,12 +327,14 @@ impl KeyedTask {
                 counters: self.counters.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
             };
             if cut.persist {
-                self.state.snapshot(&self.plan, self.worker, cut, self.event_time.now_ms(), &details)?;
+                let event_time_ms = self.event_time.now_ms();
+                let taken = self.state.snapshot(&self.environment, self.worker, cut, event_time_ms, &details)?;
+                io.report(self.report(taken));
             } else {
                 io.report(self.report(ReportBody::part(cut.checkpoint, &())));
             }
         }
-        self.publish_figures(cut.is_some());
+        self.report_figures(cut.is_some(), io);
         Ok(())
     }
 
@@ -357,14 +343,14 @@ impl KeyedTask {
         let watermark = (self.operator.output_watermark_ms(event_time_ms).max(sent_ms), self.event_time.is_idle());
         if watermark != self.sent_watermark {
             self.sent_watermark = watermark;
-            let peers = self.plan.options.parallelism;
+            let peers = self.environment.plan.parallelism;
             for output in 0..self.ports.len() {
                 io.give(tick, output, Messages::watermark(self.worker, peers, watermark.0, watermark.1));
             }
         }
     }
 
-    fn publish_figures(&mut self, now: bool) {
+    fn report_figures(&mut self, now: bool, io: &mut TaskIo<'_>) {
         if !now && self.figures_at.is_some_and(|at| at.elapsed() < FIGURES_INTERVAL) {
             return;
         }
@@ -373,7 +359,7 @@ impl KeyedTask {
             state: self.state.backend.usage(),
             counters: self.counters.iter().map(|(name, count)| (name.to_owned(), count)).collect(),
         };
-        self.plan.shared.metrics.set_operator(&self.id, self.worker, figures);
+        io.report(self.report(ReportBody::Figures(figures)));
     }
 
     fn report(&self, body: ReportBody) -> Report {

@@ -1,9 +1,9 @@
 //! The dataflow every worker builds from the job graph.
 //!
-//! Worker 0's coordinator sends control messages to every source, keyed operator and sink, and hears their reports; see
-//! [`crate::control`]. A node of the graph is one Timely operator here, plus one that encodes keys before each exchange.
+//! The leader's control messages come in on worker 0 and go to every source, keyed operator and sink, which report to the leader;
+//! see [`crate::control`]. A node of the graph is one Timely operator here, plus one that encodes keys before each exchange.
 
-mod coordination;
+mod control_input;
 mod event_time;
 mod key_group_parts;
 mod keyed;
@@ -14,26 +14,21 @@ mod stateless;
 mod task;
 mod ticks;
 
-pub(crate) use keyed::KeyedPart;
-pub(crate) use sink::SinkPart;
-
-use crate::control::Report;
-use crate::graph::{JobGraph, NodeId, NodeKind};
+use super::environment::Environment;
+use super::in_flight::Exchanges;
+use super::message::Messages;
+use super::restore;
+use super::uploads::Outcomes;
+use crate::control::TaskDetails;
+use crate::graph::{NodeId, NodeKind};
 use crate::key::KeyEncoder;
-use crate::leader::enumerator::Watched;
-use crate::leader::restore::{Assessment, Restoration};
 use crate::operator::{Counters, KeyedOperatorFactory, OperatorSetup};
-use crate::options::JobOptions;
-use crate::process::in_flight::Exchanges;
-use crate::process::message::Messages;
-use crate::process::restore::{self, StateRestore};
-use crate::process::shared::Shared;
-use crate::process::uploads::{IoThreads, Outcomes};
-use crate::sink::{Sink, SinkJob, SinkSetup};
-use crate::source::SourceSplit;
-use headpond_checkpoint::manifest::{OperatorState, SplitState, SubtaskState};
-use headpond_state::{Context, Error, KeyedBackendParams, OperatorClock, Remedy, RestoredState, Result};
-use keyed::{KeyedTask, Opened, TaskDetails, TaskState};
+use crate::plan::RestoredState;
+use crate::sink::{Sink, SinkSetup};
+use control_input::ControlInput;
+use headpond_checkpoint::manifest::SubtaskState;
+use headpond_state::{self as state, Context, Error, KeyedBackendParams, OperatorClock, Remedy, Result};
+use keyed::{KeyedTask, Opened, TaskState};
 use sink::SinkTask;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,70 +37,31 @@ use timely::dataflow::operators::Concatenate;
 use timely::dataflow::{Scope, Stream};
 use timely::scheduling::activate::SyncActivator;
 
-/// The splits of every source node with their positions.
-pub(crate) type Splits = BTreeMap<usize, Vec<(SourceSplit, SplitState)>>;
-
-/// Everything the workers of a process need to build and run the dataflow.
-#[derive(Debug)]
-pub(crate) struct Plan {
-    pub(crate) graph: JobGraph,
-    pub(crate) options: JobOptions,
-    pub(crate) sink_job: SinkJob,
-    pub(crate) restored: Option<Restoration>,
-    pub(crate) assessment: Option<Assessment>,
-    pub(crate) splits: Splits,
-    pub(crate) exchanges: Exchanges,
-    /// The number of the first checkpoint of this run.
-    pub(crate) first_checkpoint: u64,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) io: Arc<IoThreads>,
-}
-
-impl Plan {
-    /// The restored state of a node, if the checkpoint has any, and how it is restored.
-    fn operator_state(&self, node: usize) -> Option<(&OperatorState, &StateRestore)> {
-        let restore = self.assessment.as_ref()?.states.get(&node)?;
-        let state = self.restored.as_ref()?.manifest.operator(&self.graph.node(NodeId(node)).id)?;
-        Some((state, restore))
-    }
-}
-
-impl Plan {
-    /// The sources in which new splits are looked for.
-    fn watched(&self) -> impl Iterator<Item = Watched> + '_ {
-        self.graph.nodes().filter_map(|(NodeId(node), of_graph)| {
-            let NodeKind::Source(source) = &of_graph.kind else { return None };
-            let (operator, source) = (of_graph.id.clone(), source.source.clone());
-            let interval = source.monitor_interval()?;
-            let known = self.splits[&node].iter().map(|(split, _)| split.id.clone()).collect();
-            Some(Watched { node, operator, source, known, interval })
-        })
-    }
-}
-
 /// Builds the dataflow on one worker.
-pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
+pub(crate) fn build(scope: Scope<'_, u64>, environment: &Arc<Environment>) {
     let worker = scope.index();
-    let loops = coordination::Loops::new(scope);
-    let control = loops.coordinator(scope, plan);
+    let graph = &environment.graph;
+    let exchanges = Exchanges::new(graph, environment.plan.parallelism);
+    let shared = &environment.shared;
+    let control_input = ControlInput::new(scope, environment);
+    let control = control_input.control.clone();
     let mut streams: BTreeMap<usize, Stream<'_, u64, Messages>> = BTreeMap::new();
     let mut sides: BTreeMap<(NodeId, usize), Stream<'_, u64, Messages>> = BTreeMap::new();
-    let mut reports: Vec<Stream<'_, u64, Vec<Report>>> = Vec::new();
     let mut finished: Vec<Stream<'_, u64, Messages>> = Vec::new();
-    for (NodeId(index), node) in plan.graph.nodes() {
+    for (NodeId(index), node) in graph.nodes() {
         let name = node.id.as_str();
         let input = |id: &NodeId| streams[&id.0].clone();
-        let (stream, report) = match &node.kind {
-            NodeKind::Source(source) => source::build_source(scope, plan, index, source, control.clone()),
+        let stream = match &node.kind {
+            NodeKind::Source(source) => source::build_source(scope, environment, index, source, control.clone()),
             NodeKind::Map { input: from, function } => {
-                let stream = stateless::map(input(from), name, function.clone(), plan.shared.clone());
+                let stream = stateless::map(input(from), name, function.clone(), shared.clone());
                 streams.insert(index, stream);
                 continue;
             }
             NodeKind::Union { inputs } => {
                 let inputs = inputs.iter().map(input).collect();
-                let peers = plan.options.parallelism;
-                streams.insert(index, stateless::union(scope, name, inputs, worker, peers, plan.shared.clone()));
+                let peers = environment.plan.parallelism;
+                streams.insert(index, stateless::union(scope, name, inputs, worker, peers, shared.clone()));
                 continue;
             }
             NodeKind::Keyed { inputs, operator } => {
@@ -113,16 +69,20 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
                     .iter()
                     .enumerate()
                     .map(|(at, from)| match from.broadcast {
-                        true => broadcast_input(plan, input(&from.node), (index, at), worker),
-                        false => keyed_input(plan, input(&from.node), from.node, &from.key, (index, at)),
+                        true => broadcast_input(environment, &exchanges, input(&from.node), (index, at), worker),
+                        false => {
+                            keyed_input(environment, &exchanges, input(&from.node), from.node, &from.key, (index, at))
+                        }
                     })
                     .collect();
                 let count = inputs.len();
-                let ports = plan.graph.side_ports(NodeId(index));
-                let open = |activator| open_keyed(plan, index, worker, count, operator.as_ref(), activator);
-                let task = build_task(scope, plan, name, control.clone(), inputs, ports.len(), open);
+                let ports = graph.side_ports(NodeId(index));
+                let open =
+                    |activator| open_keyed(environment, &exchanges, index, worker, count, operator.as_ref(), activator);
+                let task =
+                    build_task(scope, environment, &exchanges, index, control.clone(), inputs, ports.len(), open);
                 sides.extend(ports.into_iter().map(|port| (NodeId(index), port)).zip(task.sides));
-                (task.main, task.reports)
+                task.main
             }
             NodeKind::SideOutput { input: of, port } => {
                 streams.insert(index, sides[&(*of, *port)].clone());
@@ -130,41 +90,41 @@ pub(crate) fn build(scope: Scope<'_, u64>, plan: &Arc<Plan>) {
             }
             NodeKind::Sink { input: from, key, sink } => {
                 let inputs = vec![match key {
-                    Some(key) => keyed_input(plan, input(from), *from, key, (index, 0)),
+                    Some(key) => keyed_input(environment, &exchanges, input(from), *from, key, (index, 0)),
                     None => TaskInput { stream: input(from), by_key: false, in_flight: None },
                 }];
-                let open = |activator| open_sink(plan, index, worker, sink.as_ref(), activator);
-                let task = build_task(scope, plan, name, control.clone(), inputs, 0, open);
-                (task.main, task.reports)
+                let open = |activator| open_sink(environment, index, worker, sink.as_ref(), activator);
+                let task = build_task(scope, environment, &exchanges, index, control.clone(), inputs, 0, open);
+                task.main
             }
         };
-        reports.push(report);
         if matches!(node.kind, NodeKind::Sink { .. }) {
             finished.push(stream);
         } else {
             streams.insert(index, stream);
         }
     }
-    loops.close(scope.concatenate(reports), scope.concatenate(finished));
+    control_input.close(scope.concatenate(finished));
 }
 
 /// Rows of a node with their keys, ready to be exchanged.
 fn keyed_input<'scope>(
-    plan: &Plan,
+    environment: &Environment,
+    exchanges: &Exchanges,
     stream: Stream<'scope, u64, Messages>,
     from: NodeId,
     key: &[usize],
     (to, at): (usize, usize),
 ) -> TaskInput<'scope> {
-    let schema = &plan.graph.node(from).schema;
-    let in_flight = plan.exchanges.of_input(to, at).cloned();
-    match KeyEncoder::new(schema, key, plan.options.max_parallelism) {
+    let schema = &environment.graph.node(from).schema;
+    let in_flight = exchanges.of_input(to, at).cloned();
+    match KeyEncoder::new(schema, key, environment.plan.max_parallelism) {
         Ok(encoder) => {
-            let stream = stateless::with_keys(stream, encoder, plan.shared.clone());
+            let stream = stateless::with_keys(stream, encoder, environment.shared.clone());
             TaskInput { stream, by_key: true, in_flight }
         }
         Err(error) => {
-            plan.shared.fail(error.with(Context::Operator, &plan.graph.node(from).id));
+            environment.shared.fail(error.with(Context::Operator, &environment.graph.node(from).id));
             TaskInput { stream, by_key: true, in_flight }
         }
     }
@@ -172,28 +132,30 @@ fn keyed_input<'scope>(
 
 /// Rows of a node, ready to be sent to every worker.
 fn broadcast_input<'scope>(
-    plan: &Plan,
+    environment: &Environment,
+    exchanges: &Exchanges,
     stream: Stream<'scope, u64, Messages>,
     (to, at): (usize, usize),
     worker: usize,
 ) -> TaskInput<'scope> {
-    let (peers, max_parallelism) = (plan.options.parallelism, plan.options.max_parallelism);
-    let stream = stateless::broadcast(stream, max_parallelism, worker, peers, plan.shared.clone());
-    TaskInput { stream, by_key: true, in_flight: plan.exchanges.of_input(to, at).cloned() }
+    let (peers, max_parallelism) = (environment.plan.parallelism, environment.plan.max_parallelism);
+    let stream = stateless::broadcast(stream, max_parallelism, worker, peers, environment.shared.clone());
+    TaskInput { stream, by_key: true, in_flight: exchanges.of_input(to, at).cloned() }
 }
 
 fn open_keyed(
-    plan: &Arc<Plan>,
+    environment: &Arc<Environment>,
+    exchanges: &Exchanges,
     node: usize,
     worker: usize,
     inputs: usize,
     factory: &dyn KeyedOperatorFactory,
     activator: SyncActivator,
 ) -> Result<Box<dyn Task>> {
-    let id = &plan.graph.node(NodeId(node)).id;
+    let id = &environment.graph.node(NodeId(node)).id;
     let located = |error: Error| error.with(Context::Operator, id);
-    let mut state = open_state(plan, node, worker, activator).map_err(located)?;
-    let restored = plan.operator_state(node).map(|(state, _)| state);
+    let mut state = open_state(environment, node, worker, activator).map_err(located)?;
+    let restored = environment.plan.states.get(&node).map(|restored| &restored.state);
     let details = restored.map(|state| details(&state.subtasks)).transpose().map_err(located)?.unwrap_or_default();
     let event_time_ms = restored.and_then(|state| state.event_time_ms).unwrap_or(i64::MIN);
     let mut counters = Counters::default();
@@ -206,10 +168,10 @@ fn open_keyed(
     let operator = factory
         .open(OperatorSetup {
             state: state.backend.as_mut(),
-            capabilities: plan.options.backend.capabilities(),
+            capabilities: environment.backend.capabilities(),
             subtask: worker,
-            parallelism: plan.options.parallelism,
-            max_parallelism: plan.options.max_parallelism,
+            parallelism: environment.plan.parallelism,
+            max_parallelism: environment.plan.max_parallelism,
             restored: &of_operator,
             event_time_ms,
             clock: &state.clock,
@@ -217,28 +179,28 @@ fn open_keyed(
         .map_err(located)?;
     check_registered(&state).map_err(located)?;
     let opened = Opened { operator, state, inputs, event_time_ms, counters };
-    Ok(Box::new(KeyedTask::new(plan.clone(), node, worker, opened)))
+    Ok(Box::new(KeyedTask::new(environment.clone(), exchanges, node, worker, opened)))
 }
 
 fn open_sink(
-    plan: &Arc<Plan>,
+    environment: &Arc<Environment>,
     node: usize,
     worker: usize,
     sink: &dyn Sink,
     activator: SyncActivator,
 ) -> Result<Box<dyn Task>> {
-    let of_graph = plan.graph.node(NodeId(node));
+    let of_graph = environment.graph.node(NodeId(node));
     let located = |error: Error| error.with(Context::Operator, &of_graph.id);
     let mut state = match sink.is_stateful() {
-        true => Some(open_state(plan, node, worker, activator).map_err(located)?),
+        true => Some(open_state(environment, node, worker, activator).map_err(located)?),
         false => None,
     };
     let writer = sink
         .open(SinkSetup {
-            job: &plan.sink_job,
+            job: &environment.plan.sink_job,
             subtask: worker,
-            parallelism: plan.options.parallelism,
-            max_parallelism: plan.options.max_parallelism,
+            parallelism: environment.plan.parallelism,
+            max_parallelism: environment.plan.max_parallelism,
             schema: of_graph.schema.clone(),
             state: state.as_mut().map(|state| state.backend.as_mut() as _),
         })
@@ -246,30 +208,31 @@ fn open_sink(
     if let Some(state) = &state {
         check_registered(state).map_err(located)?;
     }
-    Ok(Box::new(SinkTask::new(plan.clone(), node, worker, writer, state)))
+    Ok(Box::new(SinkTask::new(environment.clone(), node, worker, writer, state)))
 }
 
 /// Opens a node's keyed state on one worker with what the checkpoint has of its key groups.
-fn open_state(plan: &Plan, node: usize, worker: usize, activator: SyncActivator) -> Result<TaskState> {
-    let options = &plan.options;
+fn open_state(environment: &Environment, node: usize, worker: usize, activator: SyncActivator) -> Result<TaskState> {
+    let Environment { graph, plan, backend, .. } = environment;
     let clock = Arc::new(OperatorClock::default());
+    let of_graph = graph.node(NodeId(node));
     let params = KeyedBackendParams {
-        operator: plan.graph.node(NodeId(node)).id.clone(),
+        operator: of_graph.id.clone(),
         subtask: worker,
-        key_groups: options.max_parallelism.range_of(worker, options.parallelism),
-        max_parallelism: options.max_parallelism,
+        key_groups: plan.max_parallelism.range_of(worker, plan.parallelism),
+        max_parallelism: plan.max_parallelism,
         clock: clock.clone(),
-        local_dir: options.local_dir.join(format!("op-{node}-{worker}")),
+        local_dir: environment.local_dir.join(format!("op-{node}-{worker}")),
     };
-    let backend = match (plan.operator_state(node), &plan.restored) {
-        (Some((state, restore)), Some(restoration)) => {
+    let backend = match (plan.states.get(&node), &environment.restored) {
+        (Some(RestoredState { state, restore: how }), Some(source)) => {
             let handles = state.subtasks.iter().filter_map(|subtask| subtask.state.as_ref());
             let mine = handles.filter(|handle| !handle.key_groups.intersection(params.key_groups).is_empty());
-            let mine = mine.map(|handle| RestoredState { handle, source: restoration.source.as_ref() });
-            let mine: Vec<RestoredState<'_>> = mine.collect();
-            restore::open(options.backend.as_ref(), params, &mine, restore)?
+            let mine = mine.map(|handle| state::RestoredState { handle, source: source.as_ref() });
+            let mine: Vec<state::RestoredState<'_>> = mine.collect();
+            restore::open(backend.as_ref(), params, &mine, how, &of_graph.kind)?
         }
-        _ => options.backend.open_keyed(params, &[])?,
+        _ => backend.open_keyed(params, &[])?,
     };
     Ok(TaskState::new(backend, clock, Outcomes::new(activator)))
 }

@@ -1,30 +1,21 @@
 //! A sink on one worker: rows of the oldest tick to the writer, and its part of each checkpoint.
 
-use super::Plan;
-use super::keyed::{KeyedPart, TaskDetails, TaskState, UploadedPart};
+use super::keyed::{TaskState, UploadedPart};
 use super::task::{Task, TaskIo};
 use super::ticks::{Tick, Ticks};
-use crate::control::{Cut, Report, ReportBody};
-use crate::metrics::OperatorFigures;
+use crate::control::{Cut, KeyedPart, Report, ReportBody, SinkPart, TaskDetails};
+use crate::metrics::{OperatorFigures, Progress};
+use crate::process::environment::Environment;
 use crate::process::message::Message;
 use crate::sink::{Committable, SinkContext, SinkWriter};
 use headpond_state::{CheckpointId, Error, OperatorId, Result};
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// A sink's part of a checkpoint.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct SinkPart {
-    /// Everything not known to be published: this checkpoint's and those of earlier ones that came to nothing.
-    pub(crate) committables: Vec<Committable>,
-    pub(crate) state: Option<KeyedPart>,
-}
 
 /// A sink on one worker.
 #[derive(Debug)]
 pub(super) struct SinkTask {
-    plan: Arc<Plan>,
+    environment: Arc<Environment>,
     node: usize,
     id: OperatorId,
     worker: usize,
@@ -33,18 +24,20 @@ pub(super) struct SinkTask {
     /// What was prepared and is not known to be published, in the order of checkpoints.
     unpublished: Vec<Committable>,
     fresh: bool,
+    /// Rows written that the leader has not heard of.
+    written: u64,
 }
 
 impl SinkTask {
     pub(super) fn new(
-        plan: Arc<Plan>,
+        environment: Arc<Environment>,
         node: usize,
         worker: usize,
         writer: Box<dyn SinkWriter>,
         state: Option<TaskState>,
     ) -> Self {
-        let id = plan.graph.node(crate::graph::NodeId(node)).id.clone();
-        SinkTask { plan, node, id, worker, writer, state, unpublished: Vec::new(), fresh: true }
+        let id = environment.graph.node(crate::graph::NodeId(node)).id.clone();
+        SinkTask { environment, node, id, worker, writer, state, unpublished: Vec::new(), fresh: true, written: 0 }
     }
 
     fn write(&mut self, tick: &mut Tick) -> Result<()> {
@@ -57,7 +50,7 @@ impl SinkTask {
                 Message::Watermark(_) | Message::Damaged(_) => continue,
             };
             self.writer.write(changes, keys, &mut cx)?;
-            self.plan.shared.metrics.add_written(changes.num_rows() as u64);
+            self.written += changes.num_rows() as u64;
         }
         tick.row_count = 0;
         Ok(())
@@ -71,13 +64,15 @@ impl SinkTask {
         }
         match &mut self.state {
             Some(state) if cut.persist => {
-                state.snapshot(&self.plan, self.worker, cut, i64::MIN, &TaskDetails::default())?;
+                let details = TaskDetails::default();
+                let taken = state.snapshot(&self.environment, self.worker, cut, i64::MIN, &details)?;
+                io.report(self.report(taken));
             }
             _ => io.report(self.report(ReportBody::part(id.0, &self.part(id, None)))),
         }
         if let Some(state) = &self.state {
             let figures = OperatorFigures { state: state.backend.usage(), counters: BTreeMap::new() };
-            self.plan.shared.metrics.set_operator(&self.id, self.worker, figures);
+            io.report(self.report(ReportBody::Figures(figures)));
         }
         Ok(())
     }
@@ -132,14 +127,12 @@ impl SinkTask {
 impl Task for SinkTask {
     fn work(&mut self, ticks: &mut Ticks, frontier: Option<u64>, io: &mut TaskIo<'_>) -> Result<()> {
         self.report_uploads(io);
-        while let Some((time, tick)) = ticks.oldest() {
-            let complete = frontier.is_none_or(|frontier| frontier > time);
-            if !self.work_on(tick, complete, io).map_err(|error| self.located(error))? {
-                break;
-            }
-            ticks.finish_oldest();
+        let worked = self.work_on_ticks(ticks, frontier, io);
+        let written = std::mem::take(&mut self.written);
+        if written > 0 {
+            io.report(self.report(ReportBody::Progress(Progress { written, ..Progress::default() })));
         }
-        Ok(())
+        worked
     }
 
     fn is_idle(&self) -> bool {
@@ -151,5 +144,18 @@ impl Task for SinkTask {
             Some(state) => state.backend.close(),
             None => Ok(()),
         }
+    }
+}
+
+impl SinkTask {
+    fn work_on_ticks(&mut self, ticks: &mut Ticks, frontier: Option<u64>, io: &mut TaskIo<'_>) -> Result<()> {
+        while let Some((time, tick)) = ticks.oldest() {
+            let complete = frontier.is_none_or(|frontier| frontier > time);
+            if !self.work_on(tick, complete, io).map_err(|error| self.located(error))? {
+                break;
+            }
+            ticks.finish_oldest();
+        }
+        Ok(())
     }
 }

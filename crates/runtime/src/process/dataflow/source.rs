@@ -1,17 +1,19 @@
 //! The source operator: rows from a reader thread into ticks.
 
-use super::Plan;
 use super::event_time::Together;
 use super::split_times::SplitTimes;
 use super::task::Addressed;
 use crate::batch::ChangeBatch;
 use crate::control::{Control, NewSplit, Report, ReportBody};
 use crate::graph::{NodeId, SourceNode};
+use crate::metrics::Progress;
+use crate::process::environment::Environment;
 use crate::process::message::{Message, Messages};
 use crate::process::reader::{Assignment, FromReader, Reader, ReaderSetup, Watermarks};
 use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::SplitState;
 use headpond_state::{Context, Error, Result};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
@@ -24,7 +26,7 @@ const BYTES_PER_TICK: usize = 16 << 20;
 /// A source on one worker.
 #[derive(Debug)]
 pub(super) struct SourceTask {
-    plan: Arc<Plan>,
+    environment: Arc<Environment>,
     node: usize,
     worker: usize,
     reader: Reader,
@@ -33,25 +35,25 @@ pub(super) struct SourceTask {
     sent_watermark: (i64, bool),
     ended: bool,
     reported: Option<ReportBody>,
+    /// What the leader has not heard of.
+    progress: Progress,
 }
 
 impl SourceTask {
     pub(super) fn open(
-        plan: Arc<Plan>,
+        environment: Arc<Environment>,
         node: usize,
         worker: usize,
         source: &SourceNode,
         activator: SyncActivator,
     ) -> Result<Self> {
-        let peers = plan.options.parallelism;
+        let plan = &environment.plan;
         let all = &plan.splits[&node];
-        let mine = all.iter().enumerate().filter(|(index, _)| index % peers == worker).map(|(_, split)| split);
-        let mine: Vec<_> = mine.collect();
-        let readers = (0..peers)
-            .filter(|&reader| all.iter().enumerate().any(|(i, split)| i % peers == reader && !split.1.finished))
-            .count();
-        let unread = mine.iter().enumerate().filter(|(_, (_, state))| !state.finished);
-        let assignments = unread.map(|(index, (split, state))| Assignment::new(index, split.clone(), state));
+        let mine: Vec<_> = all.iter().filter(|split| split.worker == worker).collect();
+        let readers: BTreeSet<usize> =
+            all.iter().filter(|split| !split.state.finished).map(|split| split.worker).collect();
+        let unread = mine.iter().enumerate().filter(|(_, split)| !split.state.finished);
+        let assignments = unread.map(|(index, it)| Assignment::new(index, it.split.clone(), &it.state));
         let assignments: Vec<Assignment> = assignments.collect();
         let watched = source.source.monitor_interval().is_some();
         // Known from the first tick on: how soon a thread comes to say so must not hold back event time.
@@ -59,27 +61,31 @@ impl SourceTask {
         let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
         let setup = ReaderSetup {
             source: source.source.clone(),
-            schema: plan.graph.node(NodeId(node)).schema.clone(),
+            schema: environment.graph.node(NodeId(node)).schema.clone(),
             row_watermark: source.row_watermark,
             watermarks: source.watermarks.clone().map(Watermarks),
-            context: ReaderContext { subtask: worker, readers: if watched { peers } else { readers.max(1) } },
-            idle_timeout: strategy.and_then(|strategy| strategy.idle_timeout()).or(plan.options.source_idle_timeout),
+            context: ReaderContext {
+                subtask: worker,
+                readers: if watched { plan.parallelism } else { readers.len().max(1) },
+            },
+            idle_timeout: strategy.and_then(|strategy| strategy.idle_timeout()).or(plan.source_idle_timeout),
         };
         let reader = Reader::start(setup, activator)?;
         reader.read(assignments);
         if !watched {
             reader.no_more();
         }
-        let splits = SplitTimes::new(mine.iter().map(|(_, state)| state.clone()), watched);
+        let splits = SplitTimes::new(mine.iter().map(|split| split.state.clone()), watched);
         let sent_watermark = (i64::MIN, false);
-        Ok(SourceTask { plan, node, worker, reader, splits, sent_watermark, ended, reported: None })
+        let progress = Progress::default();
+        Ok(SourceTask { environment, node, worker, reader, splits, sent_watermark, ended, reported: None, progress })
     }
 
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
         self.begin_with(&control.splits);
         let (mut rows, mut bytes) = (0, 0);
-        while control.read && rows < self.plan.options.rows_per_tick && bytes < BYTES_PER_TICK {
+        while control.read && rows < self.environment.plan.rows_per_tick && bytes < BYTES_PER_TICK {
             match self.reader.try_next() {
                 None => break,
                 Some(FromReader::Failed(error)) => return Err(error),
@@ -90,7 +96,8 @@ impl SourceTask {
                 Some(FromReader::Batch(index, batch)) => {
                     let count = batch.rows.num_rows();
                     rows += count;
-                    self.plan.shared.metrics.add_read(count as u64, batch.skipped);
+                    self.progress.read += count as u64;
+                    self.progress.skipped += batch.skipped;
                     if let Some(batch) = Some(self.splits.took(index, batch)).filter(|_| count > 0) {
                         let batch = ChangeBatch::inserts(batch);
                         bytes += batch.byte_len();
@@ -127,19 +134,27 @@ impl SourceTask {
         let watermark = (time_ms.max(self.sent_watermark.0), idle);
         if watermark != self.sent_watermark {
             self.sent_watermark = watermark;
-            self.plan.shared.metrics.event_time_reached(watermark.0);
-            give(Messages::watermark(self.worker, self.plan.options.parallelism, watermark.0, watermark.1));
+            // MAX, the end of an input, is no time to show.
+            if watermark.0 != i64::MAX && watermark.0 != i64::MIN {
+                self.progress.event_time_ms = Some(watermark.0);
+            }
+            give(Messages::watermark(self.worker, self.environment.plan.parallelism, watermark.0, watermark.1));
         }
     }
 
-    /// What worker 0 does not know yet: whether rows wait, whether the source has ended.
-    pub(super) fn news(&mut self) -> Option<Report> {
-        let body = if self.ended { ReportBody::Ended } else { ReportBody::Ready(self.reader.has_next()) };
-        if self.reported.as_ref() == Some(&body) {
-            return None;
+    /// What the leader does not know yet: what was read, whether rows wait, whether the source has ended.
+    pub(super) fn news(&mut self) -> Vec<Report> {
+        let mut news = Vec::new();
+        let progress = std::mem::take(&mut self.progress);
+        if !progress.is_empty() {
+            news.push(self.report(ReportBody::Progress(progress)));
         }
-        self.reported = Some(body.clone());
-        Some(self.report(body))
+        let body = if self.ended { ReportBody::Ended } else { ReportBody::Ready(self.reader.has_next()) };
+        if self.reported.as_ref() != Some(&body) {
+            self.reported = Some(body.clone());
+            news.push(self.report(body));
+        }
+        news
     }
 
     /// The positions, as this source's part of a checkpoint.
@@ -155,63 +170,51 @@ impl SourceTask {
 /// Builds a source's operator.
 pub(super) fn build_source<'scope>(
     scope: Scope<'scope, u64>,
-    plan: &Arc<Plan>,
+    environment: &Arc<Environment>,
     node: usize,
     source: &SourceNode,
     control: Stream<'scope, u64, Addressed>,
-) -> (Stream<'scope, u64, Messages>, Stream<'scope, u64, Vec<Report>>) {
-    let id = plan.graph.node(NodeId(node)).id.clone();
-    let shared = plan.shared.clone();
+) -> Stream<'scope, u64, Messages> {
+    let id = environment.graph.node(NodeId(node)).id.clone();
+    let shared = environment.shared.clone();
     let mut builder = OperatorBuilder::new(id.as_str().to_owned(), scope);
     let mut control = builder.new_input(control, Exchange::new(|addressed: &(usize, Control)| addressed.0 as u64));
     let (mut data, data_stream) = builder.new_output::<Messages>();
-    let (mut reports, report_stream) = builder.new_output::<Vec<Report>>();
     let activator = scope.worker().sync_activator_for(builder.operator_info().address.to_vec());
     let located = move |error: Error| error.with(Context::Operator, &id);
-    let mut task = match SourceTask::open(plan.clone(), node, scope.index(), source, activator) {
+    let mut task = match SourceTask::open(environment.clone(), node, scope.index(), source, activator) {
         Ok(task) => Some(task),
         Err(error) => {
             shared.fail(located(error));
             None
         }
     };
-    builder.build(move |mut capabilities| {
-        let mut report_at = capabilities.pop();
-        drop(capabilities);
+    builder.build(move |_| {
         move |frontiers| {
             let mut data = data.activate();
-            let mut reports = reports.activate();
+            let mut reports = Vec::new();
             let mut failure = None;
             control.for_each(|capability, messages| {
                 for (_, message) in messages.drain(..) {
                     let Some(task) = task.as_mut().filter(|_| !shared.has_failed()) else { continue };
                     let read = task.tick(&message, |mut messages| data.give(&capability, &mut messages));
                     failure = failure.take().or(read.err());
-                    if let (Some(cut), Some(report_at)) = (message.cut, &report_at) {
-                        reports.give(report_at, &mut vec![task.part(cut.checkpoint)]);
+                    if let Some(cut) = message.cut {
+                        reports.push(task.part(cut.checkpoint));
                     }
                 }
             });
             if let Some(error) = failure {
                 shared.fail(located(error));
             }
-            match frontiers[0].frontier().first() {
-                None => {
-                    report_at = None;
-                    task = None;
-                }
-                Some(time) => {
-                    if let Some(capability) = report_at.as_mut().filter(|capability| time > capability.time()) {
-                        capability.downgrade(time);
-                    }
-                }
+            if frontiers[0].is_empty() {
+                task = None;
             }
-            if let (Some(task), Some(report_at)) = (&mut task, &report_at)
-                && let Some(news) = task.news()
-            {
-                reports.give(report_at, &mut vec![news]);
+            if let Some(task) = &mut task {
+                reports.append(&mut task.news());
             }
+            shared.report(reports);
         }
     });
-    (data_stream, report_stream)
+    data_stream
 }

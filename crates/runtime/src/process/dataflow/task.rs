@@ -1,17 +1,19 @@
 //! The Timely side of a task: inputs into ticks, frontiers into completeness, errors into the job's failure.
 
-use super::Plan;
 use super::ticks::{Tick, Ticks};
 use crate::control::{Control, Report};
-use crate::process::in_flight::InFlight;
+use crate::graph::NodeId;
+use crate::process::environment::Environment;
+use crate::process::in_flight::{Exchanges, InFlight, Taken, Untold};
 use crate::process::message::{Messages, by_key_group};
 use headpond_state::Result;
 use std::time::Duration;
 use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::channels::pushers::OutputSession;
+use timely::dataflow::operators::InputCapability;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
-use timely::dataflow::operators::{Capability, InputCapability};
 use timely::dataflow::{Scope, Stream};
+use timely::progress::operate::FrontierInterest;
 use timely::scheduling::activate::{Activator, SyncActivator};
 
 /// How long an operator waits for a congested exchange.
@@ -37,8 +39,7 @@ pub(super) trait Task {
 pub(super) struct TaskIo<'a> {
     /// The main output, then the side outputs.
     data: Vec<OutputSession<'a, u64, Messages>>,
-    reports: OutputSession<'a, u64, Vec<Report>>,
-    report_at: &'a Capability<u64>,
+    reports: Vec<Report>,
     activator: &'a Activator,
 }
 
@@ -50,9 +51,9 @@ impl TaskIo<'_> {
         }
     }
 
-    /// Tells worker 0.
+    /// Tells the leader.
     pub(super) fn report(&mut self, report: Report) {
-        self.reports.give(self.report_at, &mut vec![report]);
+        self.reports.push(report);
     }
 
     /// Asks for another activation, after others had theirs.
@@ -71,11 +72,14 @@ pub(super) struct TaskInput<'scope> {
     pub(super) stream: Stream<'scope, u64, Messages>,
     /// Whether rows go to the owners of their keys; else they stay on their worker.
     pub(super) by_key: bool,
-    /// The count of the rows that are under way, where rows go to other workers.
+    /// The count of the rows that are under way, where it is watched.
     pub(super) in_flight: Option<InFlight>,
 }
 
 type Receive = Box<dyn FnMut(&mut dyn FnMut(InputCapability<u64>, &mut Messages))>;
+
+/// What a worker says to those that have sent it rows.
+type TakenRows = Vec<Taken>;
 
 /// What a task gives.
 pub(super) struct TaskStreams<'scope> {
@@ -83,39 +87,37 @@ pub(super) struct TaskStreams<'scope> {
     pub(super) main: Stream<'scope, u64, Messages>,
     /// The same for each side output.
     pub(super) sides: Vec<Stream<'scope, u64, Messages>>,
-    /// What it tells worker 0.
-    pub(super) reports: Stream<'scope, u64, Vec<Report>>,
 }
 
-/// Builds the operator for a task that has so many side outputs.
+/// Builds the operator for the task of a node that has so many side outputs.
 pub(super) fn build_task<'scope>(
     scope: Scope<'scope, u64>,
-    plan: &Plan,
-    name: &str,
+    environment: &Environment,
+    exchanges: &Exchanges,
+    node: usize,
     control: Stream<'scope, u64, Addressed>,
     inputs: Vec<TaskInput<'scope>>,
     side_outputs: usize,
     open: impl FnOnce(SyncActivator) -> Result<Box<dyn Task>>,
 ) -> TaskStreams<'scope> {
-    let worker = scope.index();
-    let shared = plan.shared.clone();
-    let max_parallelism = plan.options.max_parallelism;
-    let mut builder = OperatorBuilder::new(name.to_owned(), scope);
+    let (worker, peers) = (scope.index(), scope.peers());
+    let shared = environment.shared.clone();
+    let max_parallelism = environment.plan.max_parallelism;
+    let name = environment.graph.node(NodeId(node)).id.to_string();
+    let mut builder = OperatorBuilder::new(name, scope);
     let mut control = builder.new_input(control, Exchange::new(|addressed: &(usize, Control)| addressed.0 as u64));
+    let watched = inputs
+        .iter()
+        .enumerate()
+        .map(|(index, input)| input.in_flight.as_ref().map(|_| Untold::new(worker, peers, (node, index))));
+    let mut untold: Vec<Option<Untold>> = watched.collect();
     let mut inputs: Vec<Receive> = inputs
         .into_iter()
         .map(|input| -> Receive {
             if input.by_key {
-                let pact = by_key_group(max_parallelism, input.in_flight.clone());
+                let pact = by_key_group(max_parallelism, worker, input.in_flight);
                 let mut handle = builder.new_input(input.stream, pact);
-                Box::new(move |receive| {
-                    handle.for_each(|capability, messages| {
-                        if let Some(in_flight) = &input.in_flight {
-                            in_flight.received(worker, messages.keyed_rows());
-                        }
-                        receive(capability, messages);
-                    });
-                })
+                Box::new(move |receive| handle.for_each(&mut *receive))
             } else {
                 let mut handle = builder.new_input(input.stream, Pipeline);
                 Box::new(move |receive| handle.for_each(&mut *receive))
@@ -124,10 +126,10 @@ pub(super) fn build_task<'scope>(
         .collect();
     let (mut data, mut data_streams): (Vec<_>, Vec<_>) =
         (0..=side_outputs).map(|_| builder.new_output::<Messages>()).unzip();
-    let (mut reports, report_stream) = builder.new_output::<Vec<Report>>();
+    let (mut taken, taken_stream) = builder.new_output::<TakenRows>();
     let info = builder.operator_info();
     let activator = scope.activator_for(info.address.clone());
-    let mut task = match open(scope.worker().sync_activator_for(info.address.to_vec())) {
+    let task = match open(scope.worker().sync_activator_for(info.address.to_vec())) {
         Ok(task) => Some(task),
         Err(error) => {
             shared.fail(error);
@@ -135,8 +137,9 @@ pub(super) fn build_task<'scope>(
         }
     };
     builder.build(move |mut capabilities| {
-        // The others are not needed: rows are sent at ticks, which control messages bring.
-        let mut report_at = capabilities.pop();
+        // The capability of what is taken, which nobody waits for, keeps the operator alive until its uploads have ended. The
+        // others are not needed: rows are sent at ticks, which control messages bring.
+        let mut task = task.map(|task| (task, capabilities.pop()));
         drop(capabilities);
         let mut ticks = Ticks::new(data.len());
         move |frontiers| {
@@ -146,8 +149,13 @@ pub(super) fn build_task<'scope>(
                     failure = failure.take().or(ticks.control(&capability, message).err());
                 }
             });
+            let mut taken = taken.activate();
             for (index, input) in inputs.iter_mut().enumerate() {
                 input(&mut |capability, messages| {
+                    let told = untold[index].as_mut().and_then(|it| it.take(messages.sender(), messages.keyed_rows()));
+                    if let Some(told) = told {
+                        taken.give(&capability, &mut vec![told]);
+                    }
                     for message in messages.drain() {
                         failure = failure.take().or(ticks.message(&capability, index, message).err());
                     }
@@ -156,33 +164,36 @@ pub(super) fn build_task<'scope>(
             if let Some(error) = failure {
                 shared.fail(error);
             }
-            let Some(running) = task.as_mut() else { return };
+            let Some((running, _)) = task.as_mut() else { return };
             if shared.has_failed() {
                 return;
             }
-            let oldest_control = frontiers[0].frontier().first().copied();
-            if let (Some(capability), Some(time)) = (report_at.as_mut(), oldest_control)
-                && time > *capability.time()
-            {
-                capability.downgrade(&time);
-            }
             let frontier = frontiers.iter().filter_map(|frontier| frontier.frontier().first().copied()).min();
-            if let Some(report_at) = &report_at {
-                let data = data.iter_mut().map(|data| data.activate()).collect();
-                let mut io = TaskIo { data, reports: reports.activate(), report_at, activator: &activator };
-                if let Err(error) = running.work(&mut ticks, frontier, &mut io) {
-                    shared.fail(error);
-                    return;
-                }
+            let data = data.iter_mut().map(|data| data.activate()).collect();
+            let mut io = TaskIo { data, reports: Vec::new(), activator: &activator };
+            let worked = running.work(&mut ticks, frontier, &mut io);
+            shared.report(io.reports);
+            if let Err(error) = worked {
+                shared.fail(error);
+                return;
             }
             if frontier.is_none() && ticks.is_empty() && running.is_idle() {
-                report_at = None;
-                if let Some(Err(error)) = task.take().map(|task| task.close()) {
+                if let Some(Err(error)) = task.take().map(|(task, _)| task.close()) {
                     shared.fail(error);
                 }
             }
         }
     });
+    hear_taken(taken_stream, exchanges.clone());
     let sides = data_streams.split_off(1);
-    TaskStreams { main: data_streams.remove(0), sides, reports: report_stream }
+    TaskStreams { main: data_streams.remove(0), sides }
+}
+
+/// Builds the operator by which a worker hears what others have taken of its rows.
+fn hear_taken(stream: Stream<'_, u64, TakenRows>, exchanges: Exchanges) {
+    let mut builder = OperatorBuilder::new("taken".to_owned(), stream.scope());
+    let mut taken = builder.new_input(stream, Exchange::new(|taken: &Taken| taken.from as u64));
+    builder.set_notify_for(0, FrontierInterest::Never);
+    builder
+        .build(move |_| move |_| taken.for_each(|_, batch| batch.drain(..).for_each(|taken| exchanges.taken(&taken))));
 }

@@ -11,6 +11,7 @@ mod pace;
 
 pub(crate) use messages::{Assignment, FromReader, ReaderSetup, SplitBatch, Watermarks};
 
+use crate::panics;
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded, unbounded};
 use headpond_state::{Error, Result};
 use interleaved::Interleaved;
@@ -51,9 +52,12 @@ impl Reader {
         let outlet = Outlet { sender, stop: stop.clone(), activator };
         let thread = std::thread::Builder::new()
             .name(format!("reader-{}", setup.context.subtask))
-            .spawn(move || match read_all(setup, &inbox, &outlet) {
-                Ok(()) => outlet.send(FromReader::Ended),
-                Err(error) => outlet.send(FromReader::Failed(error)),
+            .spawn(move || {
+                let read = panics::caught("a reader", || read_all(setup, &inbox, &outlet));
+                match read.and_then(|read| read) {
+                    Ok(()) => outlet.send(FromReader::Ended),
+                    Err(error) => outlet.send(FromReader::Failed(error)),
+                }
             })
             .map_err(|error| Error::exhausted("a reader thread cannot be started").because(error))?;
         Ok(Reader { orders, receiver: Some(receiver), stop, thread: Some(thread) })
