@@ -53,11 +53,12 @@ impl IoThreads {
 }
 
 fn spawn(name: String, work: Receiver<Work>, on_panic: OnPanic) -> Result<JoinHandle<()>> {
+    let place = format!("the I/O thread {name}");
     std::thread::Builder::new()
         .name(name)
         .spawn(move || {
             for work in work {
-                if let Err(error) = panics::caught("an I/O thread", work) {
+                if let Err(error) = panics::caught(&place, work) {
                     on_panic(error);
                 }
             }
