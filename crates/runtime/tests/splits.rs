@@ -26,6 +26,8 @@ struct Timed {
     /// Never ends: gives empty batches after its rows.
     unbounded: bool,
     pause: Duration,
+    /// How many of the splits are there by now; the source is watched for the others.
+    there: Option<Arc<AtomicUsize>>,
     open: Arc<AtomicUsize>,
     most_open: Arc<AtomicUsize>,
 }
@@ -37,6 +39,7 @@ impl Timed {
             batch,
             unbounded: false,
             pause: Duration::ZERO,
+            there: None,
             open: Arc::default(),
             most_open: Arc::default(),
         }
@@ -52,10 +55,17 @@ impl Source for Timed {
         schema(&["k", "v", "ts"])
     }
     fn is_bounded(&self) -> bool {
+        !self.unbounded && self.there.is_none()
+    }
+    fn splits_end(&self) -> bool {
         !self.unbounded
     }
+    fn monitor_interval(&self) -> Option<Duration> {
+        self.there.as_ref().map(|_| Duration::from_millis(3))
+    }
     fn splits(&self) -> Result<Vec<SourceSplit>> {
-        Ok((0..self.splits.len()).map(|split| SourceSplit { id: split.to_string() }).collect())
+        let there = self.there.as_ref().map_or(self.splits.len(), |there| there.load(Ordering::SeqCst));
+        Ok((0..there).map(|split| SourceSplit { id: split.to_string() }).collect())
     }
     fn open(&self, split: &SourceSplit, position: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {
         let next = position.and_then(Value::as_u64).unwrap_or(0) as usize;
@@ -247,4 +257,33 @@ fn a_split_that_is_idle_holds_back_nothing_and_one_that_is_not_holds_back_the_ot
             assert_eq!(given(&sink).len(), if idle_timeout.is_some() { 10 } else { 0 });
         }
     }
+}
+
+#[test]
+fn splits_that_are_found_while_the_job_runs_are_read_once_each_through_restores_at_any_parallelism() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let there = Arc::new(AtomicUsize::new(0));
+    let splits: Vec<Vec<i64>> = (0..12).map(|split| (0..100).map(|n| split * 1000 + n * 10).collect()).collect();
+    let source = Timed { there: Some(there.clone()), ..Timed::new(splits, 30) };
+    let sink = Collected::default();
+    let mut before = 0;
+    for parallelism in [1, 3, 2] {
+        let shown = AtomicUsize::new(0);
+        let ending = run_until(windows(&source, 0, &sink), checkpointed(dir.path(), parallelism), |metrics| {
+            // One more as soon as all that are there were read; the last of a run may be found and not read.
+            let read = before + metrics.rows_read();
+            if read == there.load(Ordering::SeqCst) as u64 * 100 && shown.fetch_add(1, Ordering::SeqCst) < 4 {
+                there.fetch_add(1, Ordering::SeqCst);
+            }
+            shown.load(Ordering::SeqCst) > 4
+        });
+        assert_eq!(ending.expect("the job stops"), Ending::Stopped);
+        before = there.load(Ordering::SeqCst) as u64 * 100;
+    }
+    // The last window is still open: more may come.
+    let mut expected = expected(&source.splits, 0);
+    expected.retain(|row| row[0] < 11);
+    let mut closed = given(&sink);
+    closed.retain(|row| row[0] < 11);
+    assert_eq!(closed, expected);
 }

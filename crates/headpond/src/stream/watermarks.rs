@@ -93,8 +93,7 @@ impl<T: 'static> WatermarkStrategy<T> {
         self
     }
 
-    /// Sets how long a reader may have nothing to read before event time goes on without it, until it has records
-    /// again.
+    /// Sets how long a split may have nothing to read before event time goes on without it, until it has records again.
     #[must_use]
     pub fn with_idleness(mut self, timeout: Duration) -> Self {
         self.idleness = Some(timeout);
