@@ -1,12 +1,12 @@
 //! `headpond check`: what a job would restore of a checkpoint, before it is deployed.
 
 use crate::arguments::CheckArguments;
-use crate::backend::Backend;
 use crate::format::Count;
-use crate::stores::stores;
 use crate::{console, report, script, settings};
 use headpond_checkpoint::Failpoints;
 use headpond_config::options;
+use headpond_launch::backend::Backend;
+use headpond_launch::stores::stores;
 use headpond_runtime::JobOptions;
 use headpond_runtime::restore::{self, Assessment, Part, PartKind, Verdict};
 use headpond_state::{Context, Error, MaxParallelism, Result};

@@ -2,8 +2,8 @@
 
 use crate::arguments::JobsArguments;
 use crate::console;
-use crate::control::{Running, running};
 use crate::format::{Bytes, Count, table};
+use headpond_launch::control::{Running, running};
 use headpond_state::Result;
 use serde_json::json;
 

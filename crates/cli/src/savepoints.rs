@@ -1,18 +1,18 @@
 //! `headpond savepoint`: copies of checkpoints.
 
 use crate::arguments::{SavepointCommand, SavepointCreate, SavepointExport, SavepointTarget};
-use crate::backend::reading_backend;
 use crate::console;
-use crate::control::{self, Request};
 use crate::format::{Bytes, Count};
-use crate::local_state::LocalState;
 use crate::report;
 use crate::settings;
-use crate::stores::{location_of, stores};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::savepoint::{Original, export, name_of};
 use headpond_checkpoint::{Failpoints, Recovered, Stores, open_checkpoint};
 use headpond_config::{Config, options};
+use headpond_launch::backend::reading_backend;
+use headpond_launch::control::{self, Request};
+use headpond_launch::local_state::LocalState;
+use headpond_launch::stores::{location_of, stores};
 use headpond_state::{Context, Error, Result};
 
 /// Carries the command out.

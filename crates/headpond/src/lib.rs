@@ -1,7 +1,7 @@
 //! Headpond for Rust programs: what a program depends on.
 //!
-//! [`stream`] is where to begin, [`prelude`] what most programs use, [`testing`] how functions are tested without a job.
-//! [`run`] is a whole `main`.
+//! [`stream`] is where to begin, [`prelude`] what most programs use, [`testing`] how functions are tested without a
+//! job. [`run`] is a whole `main`.
 //!
 //! | feature | what is there |
 //! |---|---|

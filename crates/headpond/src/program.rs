@@ -18,9 +18,9 @@ struct Arguments {
     arguments: Vec<String>,
 }
 
-/// Runs a program: takes [options](ProgramOptions) from the command line, lets `describe` make the streams (it is given what
-/// else stands there), and executes the job under this name. How it went is said on standard error, and by the exit code, which is
-/// that of the binary `headpond` for the same error.
+/// Runs a program: takes [options](ProgramOptions) from the command line, lets `describe` make the streams (it is given
+/// what else stands there), and executes the job under this name. How it went is said on standard error, and by the
+/// exit code, which is that of the binary `headpond` for the same error.
 ///
 /// ```no_run
 /// use headpond::prelude::*;

@@ -1,4 +1,5 @@
-//! Time in the stream API: timestamps and watermarks, timers by processing time, expiry by event time, unions, side outputs.
+//! Time in the stream API: timestamps and watermarks, timers by processing time, expiry by event time, unions, side
+//! outputs.
 
 mod support;
 

@@ -12,11 +12,12 @@ pub const LOG_VARIABLE: &str = "HEADPOND_LOG";
 /// Variables that begin like options and are none.
 const RESERVED: [&str; 2] = [CRASH_VARIABLE, LOG_VARIABLE];
 
-/// The settings of a configuration file, else of `headpond.toml` if that is there; of the environment; and of arguments of `-D`.
+/// The settings of a configuration file, else of `headpond.toml` if that is there; of the environment; and of arguments
+/// of `-D`.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) or [`Unsupported`](headpond_state::ErrorKind::Unsupported), naming the option
-/// and where it was set.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) or [`Unsupported`](headpond_state::ErrorKind::Unsupported), naming
+/// the option and where it was set.
 pub fn load(file: Option<&Path>, define: &[String]) -> Result<Config> {
     let mut config = Config::default();
     let file = file.or_else(|| Some(Path::new(DEFAULT_FILE)).filter(|file| file.exists()));

@@ -9,8 +9,8 @@ use std::thread;
 /// What a shell adds to a signal's number.
 const SIGNAL_EXIT_CODE: i32 = 128;
 
-/// Watches for signals until the process ends. `on_stop` is told when the job is asked to stop, `on_exit` when the process is
-/// about to exit.
+/// Watches for signals until the process ends. `on_stop` is told when the job is asked to stop, `on_exit` when the
+/// process is about to exit.
 ///
 /// # Errors
 /// [`ResourceExhausted`](headpond_state::ErrorKind::ResourceExhausted) when the system has no room for it.
@@ -25,7 +25,8 @@ pub fn watch(
         for signal in signals.forever() {
             if control.is_stopping() {
                 on_exit();
-                // Nothing is cleaned up: that is what "at once" means, and what a crash would leave is all that is left.
+                // Nothing is cleaned up: that is what "at once" means, and what a crash would leave is all that is
+                // left.
                 signal_hook::low_level::exit(SIGNAL_EXIT_CODE + signal);
             }
             on_stop();

@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `INPUT` has `lines.csv` (`time_ms,text`) and `kinds.csv` (`word,kind`); `OUTPUT` gets files of
-//! `minute_ms,word,kind,count`. Kill it at any moment and run it again: it goes on from its last checkpoint, and every count is
-//! there once. A third argument is how many lines to read in a second, to have time for that.
+//! `minute_ms,word,kind,count`. Kill it at any moment and run it again: it goes on from its last checkpoint, and every
+//! count is there once. A third argument is how many lines to read in a second, to have time for that.
 
 use headpond::prelude::*;
 use std::path::Path;

@@ -4,11 +4,11 @@ mod announce;
 mod summary;
 
 use crate::arguments::RunArguments;
-use crate::backend::{Backend, settings_without_effect};
-use crate::control::{Endpoint, Served};
 use crate::progress::{Progress, Style};
 use crate::{console, figures, report, script, settings, signals};
 use headpond_checkpoint::CheckpointStorage;
+use headpond_launch::backend::{Backend, settings_without_effect};
+use headpond_launch::control::{Endpoint, Served};
 use headpond_launch::job_options::job_options;
 use headpond_runtime::{Job, JobControl, JobMetrics};
 use headpond_sql::PlannedJob;

@@ -7,11 +7,11 @@ mod readers;
 mod text_table;
 
 use crate::arguments::{QueryFormat, StateCommand, StatePath};
-use crate::stores::stores;
 use crate::{report, settings};
 use headpond_checkpoint::Failpoints;
 use headpond_config::Config;
 use headpond_inspect::{FileFormat, InspectedCheckpoint, RowWriter, StateCatalog, StateReaders};
+use headpond_launch::stores::stores;
 use headpond_state::{ErrorKind, Result};
 use readers::BackendReaders;
 use std::io;

@@ -1,9 +1,9 @@
 //! Which backend reads what: the formats of concrete backends.
 
-use crate::backend::reading_backend;
-use crate::local_state::LocalState;
 use headpond_config::{Config, options};
 use headpond_inspect::StateReaders;
+use headpond_launch::backend::reading_backend;
+use headpond_launch::local_state::LocalState;
 use headpond_state::state_reader::CanonicalStateReader;
 use headpond_state::{MaxParallelism, RestoredState, Result, StateBackend, StateReader, canonical};
 use headpond_state_rocksdb::EmbeddedRocksDbStateBackend;

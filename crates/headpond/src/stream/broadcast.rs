@@ -1,8 +1,8 @@
 //! A control stream that every worker knows, and its state.
 //!
-//! Broadcast state is kept once for each key group, not once for each worker: a job that goes on with other workers gives each
-//! what it needs, and a record finds the state in its own key group. So a control record is written as often as there are key
-//! groups (128, unless the job says otherwise): a control stream should be small.
+//! Broadcast state is kept once for each key group, not once for each worker: a job that goes on with other workers
+//! gives each what it needs, and a record finds the state in its own key group. So a control record is written as often
+//! as there are key groups (128, unless the job says otherwise): a control stream should be small.
 
 use super::data_stream::DataStream;
 use super::function::{Collector, Context, Moment, RuntimeContext};
@@ -19,8 +19,8 @@ use std::any::type_name;
 use std::fmt;
 use std::ops::ControlFlow;
 
-/// What is done with the records of a keyed stream and of a control stream: the control stream's records reach every worker,
-/// which keep what they say in broadcast state for the others to read.
+/// What is done with the records of a keyed stream and of a control stream: the control stream's records reach every
+/// worker, which keep what they say in broadcast state for the others to read.
 ///
 /// A record may come before or after a control record that concerns it: the two streams do not wait for each other.
 pub trait KeyedBroadcastProcessFunction: Send + Sync + 'static {
@@ -53,8 +53,8 @@ pub trait KeyedBroadcastProcessFunction: Send + Sync + 'static {
         out: &mut Collector<Self::Out>,
     ) -> Result<()>;
 
-    /// Takes a record of the control stream, on every worker. Broadcast state can be written: the same on each, so that a
-    /// record is treated alike wherever it is.
+    /// Takes a record of the control stream, on every worker. Broadcast state can be written: the same on each, so that
+    /// a record is treated alike wherever it is.
     ///
     /// # Errors
     /// As [`process_element`](Self::process_element).
@@ -66,8 +66,8 @@ pub trait KeyedBroadcastProcessFunction: Send + Sync + 'static {
         out: &mut Collector<Self::Out>,
     ) -> Result<()>;
 
-    /// A timer of the key fires; see [`KeyedProcessFunction::on_timer`](super::KeyedProcessFunction::on_timer). Event time is
-    /// the keyed stream's alone.
+    /// A timer of the key fires; see [`KeyedProcessFunction::on_timer`](super::KeyedProcessFunction::on_timer). Event
+    /// time is the keyed stream's alone.
     ///
     /// # Errors
     /// As [`process_element`](Self::process_element).

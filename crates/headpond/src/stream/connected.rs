@@ -57,8 +57,8 @@ pub trait KeyedCoProcessFunction: Send + Sync + 'static {
         out: &mut Collector<Self::Out>,
     ) -> Result<()>;
 
-    /// A timer of the key fires; see [`KeyedProcessFunction::on_timer`](super::KeyedProcessFunction::on_timer). Event time is
-    /// the lesser of both streams'.
+    /// A timer of the key fires; see [`KeyedProcessFunction::on_timer`](super::KeyedProcessFunction::on_timer). Event
+    /// time is the lesser of both streams'.
     ///
     /// # Errors
     /// As [`process_element1`](Self::process_element1).

@@ -120,8 +120,8 @@ impl<T: 'static> DataStream<T> {
         DataStream { env: self.env.clone(), node: self.node, read: Arc::new(read), is_of_node: false, side_tags: None }
     }
 
-    /// The same records with timestamps, and their source with watermarks. The stream must come from a source, with nothing
-    /// but `map`, `filter` and `flat_map` in between, and a source has one strategy.
+    /// The same records with timestamps, and their source with watermarks. The stream must come from a source, with
+    /// nothing but `map`, `filter` and `flat_map` in between, and a source has one strategy.
     ///
     /// The steps before it run once more, to compute the watermarks: it is best applied near the source.
     pub fn assign_timestamps_and_watermarks(&self, strategy: WatermarkStrategy<T>) -> DataStream<T> {
@@ -207,16 +207,16 @@ impl<T: 'static> DataStream<T> {
 }
 
 impl<T: Send + Clone + 'static> DataStream<T> {
-    /// Keeps the records in memory, for the program to look at: while the job runs those of complete checkpoints, all of them
-    /// once it has finished.
+    /// Keeps the records in memory, for the program to look at: while the job runs those of complete checkpoints, all
+    /// of them once it has finished.
     pub fn collect(&self) -> CollectSink<T> {
         let sink = CollectSink::new();
         self.sink_to(sink.clone());
         sink
     }
 
-    /// Executes the program, and gives the records of this stream: for tests and small results. Those of different workers
-    /// come in any order.
+    /// Executes the program, and gives the records of this stream: for tests and small results. Those of different
+    /// workers come in any order.
     ///
     /// # Errors
     /// As [`StreamExecutionEnvironment::execute`].
@@ -228,8 +228,8 @@ impl<T: Send + Clone + 'static> DataStream<T> {
 }
 
 impl<T: fmt::Debug + 'static> DataStream<T> {
-    /// Prints every record on a line of standard output, as `{:?}` writes it, as soon as it is there. What is printed stays,
-    /// also when the job goes on from an earlier checkpoint.
+    /// Prints every record on a line of standard output, as `{:?}` writes it, as soon as it is there. What is printed
+    /// stays, also when the job goes on from an earlier checkpoint.
     pub fn print(&self) -> DataStreamSink {
         self.for_each(|record| {
             let mut output = io::stdout().lock();

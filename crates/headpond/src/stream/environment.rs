@@ -70,14 +70,15 @@ impl StreamExecutionEnvironment {
         Self::with_settings(Settings::default())
     }
 
-    /// An environment for a new program that is run as its command line, the environment variables and the configuration file
-    /// say: options as those of the binary `headpond`. They win over what the program sets.
+    /// An environment for a new program that is run as its command line, the environment variables and the
+    /// configuration file say: options as those of the binary `headpond`. They win over what the program sets.
     ///
-    /// While it executes, SIGINT and SIGTERM make the job stop with a checkpoint (a second one ends the process at once), and
-    /// `headpond jobs` and `headpond savepoint` find it.
+    /// While it executes, SIGINT and SIGTERM make the job stop with a checkpoint (a second one ends the process at
+    /// once), and `headpond jobs` and `headpond savepoint` find it.
     ///
     /// # Errors
-    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for an option that is unknown or wrong, naming it and where it was set.
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) for an option that is unknown or wrong, naming it and where it
+    /// was set.
     pub fn with_options(options: &ProgramOptions) -> Result<Self> {
         Ok(Self::with_settings(Settings::of_program(options)?))
     }
@@ -112,13 +113,15 @@ impl StreamExecutionEnvironment {
         self.set(|settings| settings.checkpoint_interval = Some(interval))
     }
 
-    /// Sets the directory of the checkpoints: `file:///…`, a path, or the URL of a [store](Self::set_checkpoint_stores). Without [an
-    /// interval](Self::enable_checkpointing) there is one checkpoint, at the end.
+    /// Sets the directory of the checkpoints: `file:///…`, a path, or the URL of a
+    /// [store](Self::set_checkpoint_stores). Without [an interval](Self::enable_checkpointing) there is one checkpoint,
+    /// at the end.
     pub fn set_checkpoint_dir(&self, location: impl Into<String>) -> &Self {
         self.set(|settings| settings.checkpoint_dir = Some(location.into()))
     }
 
-    /// Sets the stores that checkpoints may be on, beside local directories: `headpond_object_store::ObjectStores` knows `s3://…`.
+    /// Sets the stores that checkpoints may be on, beside local directories: `headpond_object_store::ObjectStores`
+    /// knows `s3://…`.
     pub fn set_checkpoint_stores(&self, stores: Arc<dyn Stores>) -> &Self {
         self.set(|settings| settings.checkpoint_stores = Some(stores))
     }
@@ -150,8 +153,8 @@ impl StreamExecutionEnvironment {
         self.control.clone()
     }
 
-    /// A stream of an iterator's items, in order. They are made while the job runs, by a clone of the iterator. A job that is
-    /// restored goes on where it was: the program must give it the same items.
+    /// A stream of an iterator's items, in order. They are made while the job runs, by a clone of the iterator. A job
+    /// that is restored goes on where it was: the program must give it the same items.
     #[doc(alias = "fromCollection")]
     #[doc(alias = "fromElements")]
     #[doc(alias = "fromSequence")]

@@ -23,9 +23,9 @@ use std::sync::Arc;
 
 /// Files to read records from, for [`from_files`](StreamExecutionEnvironment::from_files).
 ///
-/// The columns are the fields of the record's type: a struct. Integers, floating-point numbers, truth values, texts, `Option`s of
-/// them, lists and nested structs (JSON, also within a field of CSV) can be read. A job that goes on from a checkpoint reads each
-/// file on from where it was.
+/// The columns are the fields of the record's type: a struct. Integers, floating-point numbers, truth values, texts,
+/// `Option`s of them, lists and nested structs (JSON, also within a field of CSV) can be read. A job that goes on from
+/// a checkpoint reads each file on from where it was.
 pub struct FileSource<T> {
     options: BTreeMap<String, String>,
     records: PhantomData<fn() -> T>,
@@ -33,8 +33,8 @@ pub struct FileSource<T> {
 
 /// A directory to write records to, for [`write_files`](DataStream::write_files).
 ///
-/// Files appear at checkpoints, each record in one of them exactly once; without checkpoints they appear when the job has
-/// finished. The columns are the fields of the record's type, as for a [`FileSource`].
+/// Files appear at checkpoints, each record in one of them exactly once; without checkpoints they appear when the job
+/// has finished. The columns are the fields of the record's type, as for a [`FileSource`].
 pub struct FileSink<T> {
     options: BTreeMap<String, String>,
     records: PhantomData<fn(T)>,
@@ -53,8 +53,8 @@ macro_rules! formats {
                 Self::of("json", path.as_ref())
             }
 
-            /// Sets an option of the connector or the format, such as `csv.field-delimiter`: docs/reference/connectors.md lists
-            /// them.
+            /// Sets an option of the connector or the format, such as `csv.field-delimiter`:
+            /// docs/reference/connectors.md lists them.
             #[must_use]
             pub fn with_option(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
                 self.options.insert(key.into(), value.into());

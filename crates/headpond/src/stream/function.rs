@@ -43,8 +43,8 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
 
     /// Takes a record. `ctx` is what states are read and written with, `out` takes the results.
     ///
-    /// Records of a key come in the order in which their worker had them, which need not be that of their timestamps; and
-    /// before timers that are due fire, there may be more records.
+    /// Records of a key come in the order in which their worker had them, which need not be that of their timestamps;
+    /// and before timers that are due fire, there may be more records.
     ///
     /// # Errors
     /// Whatever states fail with, and whatever the function refuses; the job then fails, and can be restored from its
@@ -60,9 +60,9 @@ pub trait KeyedProcessFunction: Send + Sync + 'static {
     /// A timer of `ctx`'s key fires, set for `timestamp` by [`Context::timers`]. [`Context::time_domain`] says by which
     /// time. Those of a key fire in the order of their times, each once, also after a restart.
     ///
-    /// At the end of a bounded input event time is `i64::MAX`, so all event-time timers fire, also those that are set meanwhile;
-    /// then those by processing time fire, whatever the time, and those set from then on never do. A job that is asked to stop
-    /// fires nothing: the timers are in its last checkpoint.
+    /// At the end of a bounded input event time is `i64::MAX`, so all event-time timers fire, also those that are set
+    /// meanwhile; then those by processing time fire, whatever the time, and those set from then on never do. A job
+    /// that is asked to stop fires nothing: the timers are in its last checkpoint.
     ///
     /// # Errors
     /// As [`process_element`](Self::process_element).
@@ -194,8 +194,8 @@ impl<K: KeyComponent> Context<'_, K> {
             .map_err(|cause| Error::internal("a key cannot be read back").because(cause))
     }
 
-    /// The record's timestamp, if it [has one](super::DataStream::assign_timestamps_and_watermarks), or the time for which the
-    /// timer was set; in milliseconds since the epoch.
+    /// The record's timestamp, if it [has one](super::DataStream::assign_timestamps_and_watermarks), or the time for
+    /// which the timer was set; in milliseconds since the epoch.
     pub fn timestamp(&self) -> Option<i64> {
         self.moment.timestamp_ms
     }
@@ -203,8 +203,8 @@ impl<K: KeyComponent> Context<'_, K> {
     /// Event time: no record with this timestamp or an earlier one is expected any more, so one that comes is late. In
     /// milliseconds since the epoch, `i64::MIN` before the first watermark, `i64::MAX` at the end.
     ///
-    /// A record directly from a source is judged by what its split gave before it, if that is later than the operator's event
-    /// time: whether it is late depends on its place in the split, not on timing.
+    /// A record directly from a source is judged by what its split gave before it, if that is later than the operator's
+    /// event time: whether it is late depends on its place in the split, not on timing.
     pub fn current_watermark(&self) -> i64 {
         self.moment.watermark_ms
     }

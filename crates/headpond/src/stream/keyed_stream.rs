@@ -86,7 +86,8 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
         self.running("reduce", type_name::<T>(), fold, |_, result| Ok(result))
     }
 
-    /// The fold of a key's records so far into a value that begins as `initial`: the key with the value, after each record.
+    /// The fold of a key's records so far into a value that begins as `initial`: the key with the value, after each
+    /// record.
     pub fn fold<A: Record + Clone + Sync>(
         &self,
         initial: A,
@@ -141,8 +142,8 @@ impl<T: Record, K: KeyComponent + 'static> KeyedStream<T, K> {
         self.apply(step, what, vec![self.as_input()], OneInput(function))
     }
 
-    /// This stream and another by the same key, for a function that sees the records of both and shares their states: a join,
-    /// for example.
+    /// This stream and another by the same key, for a function that sees the records of both and shares their states: a
+    /// join, for example.
     pub fn connect<U: Record>(&self, other: &KeyedStream<U, K>) -> ConnectedStreams<T, U, K> {
         ConnectedStreams { first: self.clone(), second: other.clone() }
     }

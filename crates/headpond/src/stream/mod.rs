@@ -6,7 +6,8 @@
 //! checkpoint on when it was run before.
 //!
 //! - [`StreamExecutionEnvironment`] holds the settings and the program.
-//! - Records come from a collection, from a [`RecordSource`], or from any [`Source`](headpond_runtime::source::Source) of rows.
+//! - Records come from a collection, from a [`RecordSource`], or from any [`Source`](headpond_runtime::source::Source)
+//!   of rows.
 //! - [`DataStream`] is a stream of records: [`map`](DataStream::map), [`filter`](DataStream::filter),
 //!   [`flat_map`](DataStream::flat_map), [`union`](DataStream::union), [`key_by`](DataStream::key_by),
 //!   [`sink_to`](DataStream::sink_to).

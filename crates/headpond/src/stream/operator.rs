@@ -182,7 +182,8 @@ impl<F: KeyedFunction> ProcessOperator<F> {
         Ok(full)
     }
 
-    /// The next timer to fire. Those that are taken from the state together are a batch; `fired` counts those of the last one.
+    /// The next timer to fire. Those that are taken from the state together are a batch; `fired` counts those of the
+    /// last one.
     fn next_due(&mut self, cx: &mut OperatorContext<'_>, fired: &mut usize) -> Result<Option<(TimeDomain, DueTimer)>> {
         let mut state = self.held.over(cx.state, &[]);
         let due = self.timers.next_due(&mut state, cx.event_time_ms, cx.processing_time_ms, cx.end_of_input)?;

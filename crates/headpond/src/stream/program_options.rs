@@ -5,8 +5,8 @@ use headpond_launch::settings;
 use headpond_state::{Error, Remedy, Result};
 use std::path::PathBuf;
 
-/// The options that a program takes as the binary `headpond` does. A program with a command line of its own adds them to it
-/// with `#[command(flatten)]`; [`headpond::run`](crate::run) is for those without.
+/// The options that a program takes as the binary `headpond` does. A program with a command line of its own adds them
+/// to it with `#[command(flatten)]`; [`headpond::run`](crate::run) is for those without.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct ProgramOptions {

@@ -11,13 +11,14 @@ use std::fmt;
 /// A source of records: [`Source`] without columns, for
 /// [`from_source`](super::StreamExecutionEnvironment::from_source).
 ///
-/// It is cut into *splits* (a file, a partition), each read in order, on threads of their own. With its records a reader
-/// gives the *position* behind them: any JSON value. Checkpoints keep positions, and a restored job opens splits at them.
+/// It is cut into *splits* (a file, a partition), each read in order, on threads of their own. With its records a
+/// reader gives the *position* behind them: any JSON value. Checkpoints keep positions, and a restored job opens splits
+/// at them.
 ///
 /// # Contract
 /// - [`splits`](Self::splits) is called once per run; ids are unique and stable across runs.
-/// - Opening a split at a position gives exactly the records behind it, in the same order, every time: that is what makes
-///   results exactly once.
+/// - Opening a split at a position gives exactly the records behind it, in the same order, every time: that is what
+///   makes results exactly once.
 pub trait RecordSource: Send + Sync + 'static {
     /// The records.
     type Record: Record;
@@ -35,7 +36,8 @@ pub trait RecordSource: Send + Sync + 'static {
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a split that is gone,
-    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for one that is no longer what the position was taken in.
+    /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) for one that is no longer what the position was taken
+    /// in.
     fn open(
         &self,
         split: &SourceSplit,
@@ -46,9 +48,9 @@ pub trait RecordSource: Send + Sync + 'static {
 
 /// Reads one split.
 pub trait RecordReader<T>: Send {
-    /// Appends the next records to `records`, at most `max_records`, and returns the position behind them; `None` at the end
-    /// of the split. Returns within about 100 ms, with the position as it was when there is nothing to read yet, so that a
-    /// stopping job need not wait.
+    /// Appends the next records to `records`, at most `max_records`, and returns the position behind them; `None` at
+    /// the end of the split. Returns within about 100 ms, with the position as it was when there is nothing to read
+    /// yet, so that a stopping job need not wait.
     ///
     /// # Errors
     /// Whatever keeps the reader from going on; the job then fails, and a restart opens the split again.

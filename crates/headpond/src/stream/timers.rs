@@ -1,8 +1,8 @@
 //! The timers of a function.
 //!
-//! Timers are entries of keyed state (see [`Timers`]), so checkpoints keep them and rescaling moves them. They are taken
-//! from the state in pieces and fire one after another, in the order of their times within a key group. While they fire,
-//! those taken are in memory; a call may remove one of them, or set another that belongs between them.
+//! Timers are entries of keyed state (see [`Timers`]), so checkpoints keep them and rescaling moves them. They are
+//! taken from the state in pieces and fire one after another, in the order of their times within a key group. While
+//! they fire, those taken are in memory; a call may remove one of them, or set another that belongs between them.
 
 use headpond_state::encoding::{KeySchema, NO_NAMESPACE};
 use headpond_state::ttl::TimeDomain;

@@ -1,9 +1,10 @@
 //! State read and written in batches, though a function asks for one entry at a time.
 //!
 //! To some backends an entry by itself costs a multiple ([`Capabilities::single_entries_are_dear`]). In front of those,
-//! what a function reads and writes for a batch of records is held until the end of the batch, then written together in the
-//! order of the keys. A state that was read for most records is read together for all keys of the next batch, before its
-//! records are processed. Nothing is held between two calls of the operator, so checkpoints know nothing of it.
+//! what a function reads and writes for a batch of records is held until the end of the batch, then written together in
+//! the order of the keys. A state that was read for most records is read together for all keys of the next batch,
+//! before its records are processed. Nothing is held between two calls of the operator, so checkpoints know nothing of
+//! it.
 //!
 //! [`Capabilities::single_entries_are_dear`]: headpond_state::Capabilities::single_entries_are_dear
 
@@ -56,8 +57,8 @@ impl WriteBehind {
         WriteBehind { enabled, ..Self::default() }
     }
 
-    /// The backend, as it is seen while a record of this key is processed. The key is that of an entry without namespace and
-    /// user key.
+    /// The backend, as it is seen while a record of this key is processed. The key is that of an entry without
+    /// namespace and user key.
     pub(super) fn over<'a>(
         &'a mut self,
         backend: &'a mut (dyn KeyedStateBackend + 'a),

@@ -34,7 +34,8 @@ impl<F: KeyedProcessFunction> KeyedHarness<F> {
     /// A function with the state of a snapshot.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another function.
+    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another
+    /// function.
     pub fn restore(
         function: F,
         key: impl Fn(&F::In) -> F::Key + Send + 'static,
@@ -147,7 +148,8 @@ impl<F: KeyedCoProcessFunction> KeyedCoProcessHarness<F> {
     /// A function with the state of a snapshot.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another function.
+    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another
+    /// function.
     pub fn restore(
         function: F,
         key1: impl Fn(&F::In1) -> F::Key + Send + 'static,
@@ -264,7 +266,8 @@ impl<F: KeyedBroadcastProcessFunction> KeyedBroadcastHarness<F> {
     /// A function with the state of a snapshot.
     ///
     /// # Errors
-    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another function.
+    /// As [`new`](Self::new), and [`Incompatible`](crate::ErrorKind::Incompatible) when the snapshot is of another
+    /// function.
     pub fn restore(
         function: F,
         key: impl Fn(&F::In) -> F::Key + Send + 'static,

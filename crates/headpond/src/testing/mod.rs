@@ -1,5 +1,5 @@
-//! Functions tested without a job: records, watermarks and time go in by hand, what comes out is looked at, and the state can be
-//! taken and given to another harness.
+//! Functions tested without a job: records, watermarks and time go in by hand, what comes out is looked at, and the
+//! state can be taken and given to another harness.
 //!
 //! ```
 //! use headpond::prelude::*;

@@ -1,8 +1,8 @@
 //! The states of a function: by descriptors registered, by key read and written.
 //!
 //! A descriptor says a state's name, how its values are written ([`codec`](headpond_state::codec)), and when they
-//! expire ([`StateTtlConfig`]). [`open`](super::KeyedProcessFunction::open) registers it and gets the state, whose calls take the
-//! [`Context`](super::Context) of the record: they are about its key.
+//! expire ([`StateTtlConfig`]). [`open`](super::KeyedProcessFunction::open) registers it and gets the state, whose
+//! calls take the [`Context`](super::Context) of the record: they are about its key.
 //!
 //! | descriptor | registered by | state, for each key |
 //! |---|---|---|

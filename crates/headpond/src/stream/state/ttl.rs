@@ -15,9 +15,9 @@ use std::time::Duration;
 ///     .time_domain(TimeDomain::EventTime);
 /// ```
 ///
-/// By event time, a value's age begins with the timestamp of the record that wrote it, or with the operator's event time if
-/// that is later. Time stands still for expiry while a tick's records are processed and its timers fire: what is there when a
-/// tick begins is there for its timers. The end of the input lets nothing expire.
+/// By event time, a value's age begins with the timestamp of the record that wrote it, or with the operator's event
+/// time if that is later. Time stands still for expiry while a tick's records are processed and its timers fire: what
+/// is there when a tick begins is there for its timers. The end of the input lets nothing expire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateTtlConfig(TtlConfig);
 

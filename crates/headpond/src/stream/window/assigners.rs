@@ -53,8 +53,8 @@ pub struct SessionWindows {
 }
 
 impl SessionWindows {
-    /// Sessions that end when nothing has come for this long; in whole milliseconds and at least one. Records exactly one gap
-    /// apart are in one session.
+    /// Sessions that end when nothing has come for this long; in whole milliseconds and at least one. Records exactly
+    /// one gap apart are in one session.
     pub fn with_gap(gap: Duration) -> Self {
         SessionWindows { gap_ms: milliseconds(gap).max(1) }
     }
@@ -62,7 +62,8 @@ impl SessionWindows {
 
 /// Windows whose bounds follow from a timestamp alone.
 pub trait FixedWindows: Copy + Send + Sync + 'static {
-    /// The windows that have this timestamp, by their beginnings, the latest first, and their size, all in milliseconds.
+    /// The windows that have this timestamp, by their beginnings, the latest first, and their size, all in
+    /// milliseconds.
     fn starts_ms(&self, timestamp_ms: i64) -> impl Iterator<Item = i64>;
 
     /// The size of a window in milliseconds.

@@ -10,7 +10,8 @@ use headpond_state::Result;
 use headpond_state::encoding::KeyComponent;
 use std::marker::PhantomData;
 
-/// Folds the records of each window. A window has a timer for its last millisecond, and once it has fired one for its removal.
+/// Folds the records of each window. A window has a timer for its last millisecond, and once it has fired one for its
+/// removal.
 pub(super) struct FixedWindowFunction<W, K, F: Fold> {
     pub(super) windows: W,
     pub(super) fold: F,

@@ -1,9 +1,9 @@
 //! Windows of event time over keyed streams.
 //!
-//! [`KeyedStream::window`](super::KeyedStream::window) cuts a key's records by their timestamps, and what is in a window is
-//! folded: by [`reduce`](WindowedStream::reduce), by [`fold`](WindowedStream::fold), by
-//! [`aggregate`](WindowedStream::aggregate). A window gives its result once event time has passed its end, as a [`Windowed`]:
-//! the key, the window, the value.
+//! [`KeyedStream::window`](super::KeyedStream::window) cuts a key's records by their timestamps, and what is in a
+//! window is folded: by [`reduce`](WindowedStream::reduce), by [`fold`](WindowedStream::fold), by
+//! [`aggregate`](WindowedStream::aggregate). A window gives its result once event time has passed its end, as a
+//! [`Windowed`]: the key, the window, the value.
 //!
 //! | windows | |
 //! |---|---|
@@ -11,9 +11,9 @@
 //! | [`HoppingWindows`] | of one size, one every so often: they overlap |
 //! | [`SessionWindows`] | as long as a key's records are no more than a gap apart |
 //!
-//! A record that comes when its window has passed is *late*. It is left out and counted as one of the `late rows`, or given to
-//! a [side output](WindowedStream::late_output); within the [allowed lateness](WindowedStream::allowed_lateness) it is taken in,
-//! and the window gives its result again.
+//! A record that comes when its window has passed is *late*. It is left out and counted as one of the `late rows`, or
+//! given to a [side output](WindowedStream::late_output); within the
+//! [allowed lateness](WindowedStream::allowed_lateness) it is taken in, and the window gives its result again.
 //!
 //! ```
 //! use headpond::prelude::*;

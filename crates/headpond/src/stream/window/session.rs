@@ -10,7 +10,8 @@ use headpond_state::Result;
 use headpond_state::encoding::KeyComponent;
 use std::marker::PhantomData;
 
-/// Folds the records of each session. A session is in the state under its beginning, and has a timer for its last millisecond.
+/// Folds the records of each session. A session is in the state under its beginning, and has a timer for its last
+/// millisecond.
 pub(super) struct SessionWindowFunction<K, F: MergingFold> {
     pub(super) gap_ms: i64,
     pub(super) fold: F,

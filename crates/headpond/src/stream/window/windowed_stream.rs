@@ -45,8 +45,8 @@ impl<T: Record, K: KeyComponent + Record, W> WindowedStream<T, K, W> {
         WindowedStream { stream, windows, allowed_lateness_ms: 0, late_output: None, state_version: 1 }
     }
 
-    /// Keeps a window for this long, in event time, after it has passed. A record that comes meanwhile makes it give its
-    /// result again.
+    /// Keeps a window for this long, in event time, after it has passed. A record that comes meanwhile makes it give
+    /// its result again.
     #[must_use]
     pub fn allowed_lateness(mut self, lateness: Duration) -> Self {
         self.allowed_lateness_ms = milliseconds(lateness);
@@ -62,8 +62,9 @@ impl<T: Record, K: KeyComponent + Record, W> WindowedStream<T, K, W> {
         self
     }
 
-    /// Sets the version of the accumulators' type, 1 otherwise. State holds accumulators in a form without names or types: a
-    /// program whose type has changed says so by another version, and is refused the old state instead of misreading it.
+    /// Sets the version of the accumulators' type, 1 otherwise. State holds accumulators in a form without names or
+    /// types: a program whose type has changed says so by another version, and is refused the old state instead of
+    /// misreading it.
     #[must_use]
     pub fn state_version(mut self, version: u8) -> Self {
         self.state_version = version;
@@ -114,8 +115,8 @@ impl<T: Record, K: KeyComponent + Record, W: FixedWindows> WindowedStream<T, K, 
 }
 
 impl<T: Record, K: KeyComponent + Record> WindowedStream<T, K, SessionWindows> {
-    /// The fold of a session's records with each other, the first one being where it begins. Sessions that become one are
-    /// folded in the same way.
+    /// The fold of a session's records with each other, the first one being where it begins. Sessions that become one
+    /// are folded in the same way.
     pub fn reduce(&self, reduce: impl Fn(T, T) -> T + Send + Sync + 'static) -> DataStream<Windowed<K, T>>
     where
         T: Clone,
