@@ -1,7 +1,7 @@
 //! Control and reports: how the leader and everyone else agree on ticks, cuts, commits and the end.
 //!
-//! Control goes to worker 0, and from there to all workers on a Timely stream, with the tick as its time. Reports go from each
-//! process to the leader.
+//! Control goes to worker 0, and from there to all workers on a Timely stream, with the tick as its time. Reports go
+//! from each process to the leader.
 
 use crate::metrics::{OperatorFigures, Progress};
 use crate::sink::Committable;

@@ -1,7 +1,7 @@
 //! Between Arrow columns and the rows that state holds: types, single values, whole columns.
 //!
-//! State outlives a job's plan, so it is stored as rows of [`Datum`] under a declared [`RowSchema`], never as Arrow buffers.
-//! This module is the one place that knows which Arrow type is which declared type.
+//! State outlives a job's plan, so it is stored as rows of [`Datum`] under a declared [`RowSchema`], never as Arrow
+//! buffers. This module is the one place that knows which Arrow type is which declared type.
 
 use crate::batch::arrow_error;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Decimal128Builder, StringBuilder};
@@ -239,7 +239,8 @@ fn structure(data_type: &DataType, fields: &Fields, values: &[Datum]) -> Result<
     }
     let columns = fields.iter().zip(&columns).map(|(field, column)| column_of(field.data_type(), column));
     let columns = columns.collect::<Result<Vec<_>>>()?;
-    // Struct arrays check that a required child has no NULL where the struct is not NULL; a NULL struct has NULL children.
+    // Struct arrays check that a required child has no NULL where the struct is not NULL; a NULL struct has NULL
+    // children.
     Ok(Arc::new(StructArray::try_new(fields.clone(), columns, nulls(values)).map_err(arrow_error)?))
 }
 

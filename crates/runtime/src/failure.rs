@@ -3,7 +3,8 @@
 use headpond_state::{Error, ErrorKind, Remedy};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// An error that can be sent. Over bytes its kind, its text and its way out arrive; places and causes are in the text then.
+/// An error that can be sent. Over bytes its kind, its text and its way out arrive; places and causes are in the text
+/// then.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) Error);
 

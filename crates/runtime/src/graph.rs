@@ -29,8 +29,8 @@ impl JobGraph {
     /// Adds a node behind all those it reads from.
     ///
     /// # Panics
-    /// If the node reads from a node that is not in the graph (node ids of another graph), or is a side output of a node that
-    /// has none.
+    /// If the node reads from a node that is not in the graph (node ids of another graph), or is a side output of a
+    /// node that has none.
     pub fn add(&mut self, node: Node) -> NodeId {
         assert!(node.kind.inputs().iter().all(|input| input.0 < self.nodes.len()), "inputs come before their readers");
         if let NodeKind::SideOutput { input, port } = &node.kind {
@@ -135,7 +135,8 @@ pub struct SourceNode {
     pub source: Arc<dyn Source>,
     /// How watermarks follow from rows; `None`: the source has no event time, its watermark is MAX at its end only.
     pub watermarks: Option<WatermarkFactory>,
-    /// Whether rows get the hidden column [`ROW_WATERMARK_COLUMN`](crate::source::ROW_WATERMARK_COLUMN). The node's schema has it then.
+    /// Whether rows get the hidden column [`ROW_WATERMARK_COLUMN`](crate::source::ROW_WATERMARK_COLUMN). The node's
+    /// schema has it then.
     pub row_watermark: bool,
 }
 
@@ -146,8 +147,8 @@ pub struct KeyedInput {
     pub node: NodeId,
     /// The columns of the key, in order. None of them: all rows have one key.
     pub key: Vec<usize>,
-    /// Whether every worker gets all rows. They have no key then: the operator sees those of a batch in the first of its key
-    /// groups. Event time goes on without such an input.
+    /// Whether every worker gets all rows. They have no key then: the operator sees those of a batch in the first of
+    /// its key groups. Event time goes on without such an input.
     pub broadcast: bool,
 }
 

@@ -40,8 +40,8 @@ impl IoThreads {
         }
     }
 
-    /// Lets the threads finish what they have and waits for them. Called by the thread that runs the job: work keeps this
-    /// object alive, and a thread cannot wait for itself.
+    /// Lets the threads finish what they have and waits for them. Called by the thread that runs the job: work keeps
+    /// this object alive, and a thread cannot wait for itself.
     pub(crate) fn finish(&self) {
         *lock(&self.work) = None;
         let threads = std::mem::take(&mut *lock(&self.threads));

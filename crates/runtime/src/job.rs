@@ -20,8 +20,8 @@ pub struct Job {
 }
 
 impl Job {
-    /// Prepares a run: finds the checkpoint to start from, checks that the graph matches it, and makes the sinks' output what it was
-    /// at that checkpoint.
+    /// Prepares a run: finds the checkpoint to start from, checks that the graph matches it, and makes the sinks'
+    /// output what it was at that checkpoint.
     ///
     /// # Errors
     /// As [`Leader::prepare`].
@@ -49,8 +49,8 @@ impl Job {
         self.leader.new_input()
     }
 
-    /// Runs the job to its end, on threads of its own; blocks until then. `control` stops it from elsewhere, `metrics` can be looked
-    /// at meanwhile.
+    /// Runs the job to its end, on threads of its own; blocks until then. `control` stops it from elsewhere, `metrics`
+    /// can be looked at meanwhile.
     ///
     /// # Errors
     /// The first failure of any part of the job. The last checkpoint, if there is one, can be restored.

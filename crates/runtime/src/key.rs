@@ -15,8 +15,8 @@ use headpond_state::schema::{Datum, FieldType};
 use headpond_state::{Context, Error, KeyGroup, MaxParallelism, Result};
 use std::sync::Arc;
 
-/// The encoded keys of a batch's rows. Each is an entry key's beginning, `key group | key`, so a state without namespace and
-/// user key is addressed by it as it is.
+/// The encoded keys of a batch's rows. Each is an entry key's beginning, `key group | key`, so a state without
+/// namespace and user key is addressed by it as it is.
 #[derive(Debug, Clone)]
 pub struct Keys {
     bytes: Vec<u8>,

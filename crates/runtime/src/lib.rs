@@ -1,7 +1,7 @@
 //! Jobs on Timely Dataflow: ticks, watermarks, keyed operators, checkpoints, exactly-once sinks.
 //!
-//! A job has one [`Leader`] and one or several [`Process`]es, which send each other messages over [`link`]s and share nothing.
-//! [`Job`] is both in one program.
+//! A job has one [`Leader`] and one or several [`Process`]es, which send each other messages over [`link`]s and share
+//! nothing. [`Job`] is both in one program.
 
 pub mod batch;
 pub mod checkpointing;

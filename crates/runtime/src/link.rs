@@ -1,8 +1,8 @@
 //! The connection between the leader and a process: messages, and nothing else.
 //!
-//! A [`Link`] takes the messages of one direction, an [`Inbox`] gets them at the other end, in their order. Whoever sends never
-//! waits for whoever gets. What is sent to an end that is gone is dropped. Here both ends are in one program: a message is
-//! handed over as it is, or, as between programs, as bytes.
+//! A [`Link`] takes the messages of one direction, an [`Inbox`] gets them at the other end, in their order. Whoever
+//! sends never waits for whoever gets. What is sent to an end that is gone is dropped. Here both ends are in one
+//! program: a message is handed over as it is, or, as between programs, as bytes.
 
 use headpond_state::Error;
 use serde::Serialize;

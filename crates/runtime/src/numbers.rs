@@ -1,4 +1,5 @@
-//! Columns of numbers, and the numbers that state holds of them, without a [`Datum`](headpond_state::schema::Datum) for each value.
+//! Columns of numbers, and the numbers that state holds of them, without a [`Datum`](headpond_state::schema::Datum) for
+//! each value.
 //!
 //! A number is an integer, a date, a timestamp, or the bits of a `float64`, as the row codec's numbers are.
 
@@ -87,8 +88,8 @@ impl<'a> NumberColumn<'a> {
 /// A column of one Arrow type from numbers.
 ///
 /// # Errors
-/// [`Internal`](headpond_state::ErrorKind::Internal) for a type whose values are [no numbers](is_number), or a number that is none of
-/// the type's.
+/// [`Internal`](headpond_state::ErrorKind::Internal) for a type whose values are [no numbers](is_number), or a number
+/// that is none of the type's.
 pub fn column_of_numbers(data_type: &DataType, numbers: &[Option<i64>]) -> Result<ArrayRef> {
     match data_type {
         DataType::Int8 => column::<Int8Type>(data_type, numbers, |number| number.try_into().ok()),

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A job's plan, made by the leader. Every process builds the graph from the same program, and the plan says what else it is
-/// to do; both are compared before a row is read.
+/// A job's plan, made by the leader. Every process builds the graph from the same program, and the plan says what else
+/// it is to do; both are compared before a row is read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Plan {
     /// The run, as sinks know it.

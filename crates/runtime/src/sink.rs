@@ -1,12 +1,12 @@
 //! Sinks: where rows go, exactly once if the sink can.
 //!
 //! Each worker has a [`SinkWriter`]. At a checkpoint's cut the writer *prepares*: it makes what it has written since
-//! the last cut durable but invisible and returns a *committable*, any JSON value that names it. Committables are part of the
-//! checkpoint's manifest. Once the manifest is durable, the leader calls [`Sink::commit`] with the committables of all
-//! workers, and calls it again after every restore from that checkpoint: commit is idempotent.
+//! the last cut durable but invisible and returns a *committable*, any JSON value that names it. Committables are part
+//! of the checkpoint's manifest. Once the manifest is durable, the leader calls [`Sink::commit`] with the committables
+//! of all workers, and calls it again after every restore from that checkpoint: commit is idempotent.
 //!
-//! An output has one owner. A run [claims](Sink::claim) it before it looks for a checkpoint, [takes](OutputClaim::take) it directly
-//! before it touches it, and holds it to its end.
+//! An output has one owner. A run [claims](Sink::claim) it before it looks for a checkpoint, [takes](OutputClaim::take)
+//! it directly before it touches it, and holds it to its end.
 
 use crate::batch::ChangeBatch;
 use crate::key::Keys;
@@ -19,9 +19,9 @@ use std::fmt::Debug;
 
 /// A sink for rows.
 pub trait Sink: Debug + Send + Sync {
-    /// The states of their own that writers register (the current row of every key); none by default. Where there are some, the
-    /// runtime opens a keyed state backend for each writer and includes it in checkpoints. Only for sinks whose rows are
-    /// exchanged by key.
+    /// The states of their own that writers register (the current row of every key); none by default. Where there are
+    /// some, the runtime opens a keyed state backend for each writer and includes it in checkpoints. Only for sinks
+    /// whose rows are exchanged by key.
     ///
     /// # Errors
     /// As [`open`](Self::open) would register them.
@@ -43,8 +43,8 @@ pub trait Sink: Debug + Send + Sync {
         no_migration(restored, declared)
     }
 
-    /// Checks that the sink can go on behind a checkpoint with these committables. Changes nothing: it is asked before a job is
-    /// deployed, too.
+    /// Checks that the sink can go on behind a checkpoint with these committables. Changes nothing: it is asked before
+    /// a job is deployed, too.
     ///
     /// # Errors
     /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when what was written before is elsewhere.
@@ -52,8 +52,8 @@ pub trait Sink: Debug + Send + Sync {
         Ok(())
     }
 
-    /// Looks who owns the output, and changes nothing. Called once, before the run looks for a checkpoint. The default is for
-    /// sinks whose output any number of runs may write to.
+    /// Looks who owns the output, and changes nothing. Called once, before the run looks for a checkpoint. The default
+    /// is for sinks whose output any number of runs may write to.
     ///
     /// # Errors
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run writes to it, naming that run.
@@ -61,17 +61,19 @@ pub trait Sink: Debug + Send + Sync {
         Ok(Box::new(Unclaimed))
     }
 
-    /// Checks what was staged for a checkpoint and may not be published yet, before the job goes on from it. Changes nothing.
+    /// Checks what was staged for a checkpoint and may not be published yet, before the job goes on from it. Changes
+    /// nothing.
     ///
     /// # Errors
-    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt), naming what is missing or damaged: the job falls back to an older
-    /// checkpoint; [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the output belongs to other checkpoints.
+    /// [`Corrupt`](headpond_state::ErrorKind::Corrupt), naming what is missing or damaged: the job falls back to an
+    /// older checkpoint; [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the output belongs to other
+    /// checkpoints.
     fn check_staged(&self, _job: &SinkJob, _checkpoint: CheckpointId, _committables: &[Committable]) -> Result<()> {
         Ok(())
     }
 
-    /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot, falling
-    /// back must accept duplicates ([`Remedy::AllowDuplicates`](headpond_state::Remedy::AllowDuplicates)).
+    /// Whether output published after a checkpoint can be taken back when the job falls back to it. Where it cannot,
+    /// falling back must accept duplicates ([`Remedy::AllowDuplicates`](headpond_state::Remedy::AllowDuplicates)).
     fn can_rewind(&self) -> bool;
 
     /// Checks that the sink can be written, before the job starts.
@@ -87,7 +89,8 @@ pub trait Sink: Debug + Send + Sync {
     /// Opens the writer of one worker.
     fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>>;
 
-    /// Publishes what was prepared for `checkpoint` (and for earlier ones that came to nothing), by all workers. Idempotent.
+    /// Publishes what was prepared for `checkpoint` (and for earlier ones that came to nothing), by all workers.
+    /// Idempotent.
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()>;
 }
 
@@ -119,8 +122,8 @@ impl SinkJob {
 
 /// A run's claim to an output. Dropping it lets the output go.
 pub trait OutputClaim: Debug + Send + Sync {
-    /// Makes the run the output's one owner, until the claim is dropped or the process dies. Called once, directly before the
-    /// output is touched.
+    /// Makes the run the output's one owner, until the claim is dropped or the process dies. Called once, directly
+    /// before the output is touched.
     ///
     /// # Errors
     /// [`Fenced`](headpond_state::ErrorKind::Fenced) when another run owns it, or has owned it since it was claimed.
@@ -177,7 +180,7 @@ pub trait SinkWriter: Debug + Send {
     /// Takes rows; `keys` are theirs when they were exchanged by key.
     fn write(&mut self, batch: &ChangeBatch, keys: Option<&Keys>, cx: &mut SinkContext<'_>) -> Result<()>;
 
-    /// Makes what was written since the last cut durable and returns its committable, if there is any. `last` says that the input
-    /// has ended and no further cut follows.
+    /// Makes what was written since the last cut durable and returns its committable, if there is any. `last` says that
+    /// the input has ended and no further cut follows.
     fn prepare(&mut self, checkpoint: CheckpointId, last: bool, cx: &mut SinkContext<'_>) -> Result<Option<Value>>;
 }

@@ -1,4 +1,5 @@
-//! Jobs in several processes: each has its own graph, threads and stores, and between them and the leader there are only bytes.
+//! Jobs in several processes: each has its own graph, threads and stores, and between them and the leader there are
+//! only bytes.
 
 mod support;
 

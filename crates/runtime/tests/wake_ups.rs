@@ -1,4 +1,5 @@
-//! Operators that wait for processing time: ticks for them when nothing arrives, at the end of the input, and after a restart.
+//! Operators that wait for processing time: ticks for them when nothing arrives, at the end of the input, and after a
+//! restart.
 
 mod support;
 

@@ -1,8 +1,8 @@
 //! Taking in the files of a checkpoint.
 //!
-//! Files are taken in by whichever process runs the operator; what they are named, which may be reused and which are being
-//! deleted is known where the job's checkpoints are kept. Between the two are [`Claims`] (a name is claimed before a file gets
-//! it) and [`TakenFiles`] (what was taken in, as data).
+//! Files are taken in by whichever process runs the operator; what they are named, which may be reused and which are
+//! being deleted is known where the job's checkpoints are kept. Between the two are [`Claims`] (a name is claimed
+//! before a file gets it) and [`TakenFiles`] (what was taken in, as data).
 
 use super::CheckpointStorage;
 use crate::failpoints::{self, Failpoints};
@@ -60,7 +60,8 @@ impl CheckpointStorage {
 
 /// What the keeper of a job's checkpoints says about names.
 pub trait Claims: Debug + Send + Sync {
-    /// Claims a name for a checkpoint in flight, before a file gets it. Waits while a file of that name is being deleted.
+    /// Claims a name for a checkpoint in flight, before a file gets it. Waits while a file of that name is being
+    /// deleted.
     ///
     /// # Errors
     /// [`Closed`](headpond_state::ErrorKind::Closed) when the checkpoint is over.

@@ -50,8 +50,8 @@ impl PendingCheckpoint {
     ///
     /// # Errors
     /// [`Closed`](headpond_state::ErrorKind::Closed) when the checkpoint was cancelled;
-    /// [`Internal`](headpond_state::ErrorKind::Internal) when a file was reused that the base does not name. The files are
-    /// discarded then.
+    /// [`Internal`](headpond_state::ErrorKind::Internal) when a file was reused that the base does not name. The files
+    /// are discarded then.
     pub fn take_over(&self, files: TakenFiles) -> Result<()> {
         let stranger = files.reused().find(|name| !self.claims.may_reuse(self.id, name)).cloned();
         match stranger {

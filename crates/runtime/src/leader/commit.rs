@@ -1,4 +1,5 @@
-//! The commit of a checkpoint: begun at a cut, assembled from the parts of all participants, committed on an I/O thread.
+//! The commit of a checkpoint: begun at a cut, assembled from the parts of all participants, committed on an I/O
+//! thread.
 
 use super::led_job::LedJob;
 use crate::checkpointing::{AFTER_SINK_COMMIT, BEFORE_SINK_COMMIT, DURING_SINK_COMMIT};
@@ -77,7 +78,8 @@ impl Committer {
         }
     }
 
-    /// Claims a name for a file that is being uploaded, and says so by `answer`. One of a checkpoint that is over gets no answer.
+    /// Claims a name for a file that is being uploaded, and says so by `answer`. One of a checkpoint that is over gets
+    /// no answer.
     pub(crate) fn claim(&self, checkpoint: u64, name: SharedName, answer: impl FnOnce() + Send + 'static) {
         let Some(pending) = self.pending.as_ref().filter(|pending| pending.id().0 == checkpoint) else { return };
         let (id, claims) = (pending.id(), pending.claims());

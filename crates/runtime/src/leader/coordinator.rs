@@ -1,14 +1,15 @@
 //! When ticks open, when a checkpoint is cut, when the job ends: the leader's decisions, without I/O.
 //!
-//! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control messages. It
-//! opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a processing time that has come,
-//! someone must be told of a commit or of new splits, or the job ends.
+//! The coordinator sees reports, the oldest unfinished tick and the outcome of commits, and answers with control
+//! messages. It opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a
+//! processing time that has come, someone must be told of a commit or of new splits, or the job ends.
 
 use crate::control::{Control, Cut, NewSplit, ReportBody};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-/// The longest the coordinator sleeps because of a processing time, in milliseconds: the machine's clock may be set meanwhile.
+/// The longest the coordinator sleeps because of a processing time, in milliseconds: the machine's clock may be set
+/// meanwhile.
 const LONGEST_WAIT_MS: i64 = 60_000;
 
 /// The pause after a failed checkpoint; doubled with each further one that fails, up to [`LONGEST_PAUSE`].

@@ -33,8 +33,8 @@ pub(crate) struct Enumerator {
 }
 
 impl Enumerator {
-    /// Starts to watch a source whose splits go to `workers` workers in turn; what is found, or why nothing is any more, goes to
-    /// `tell`.
+    /// Starts to watch a source whose splits go to `workers` workers in turn; what is found, or why nothing is any
+    /// more, goes to `tell`.
     pub(crate) fn watch(
         &mut self,
         watched: Watched,

@@ -46,8 +46,9 @@ impl JobControl {
         self.0.stop.load(Ordering::Acquire)
     }
 
-    /// Asks the job to take a checkpoint now, or the next one it can; the answer comes when it is durable. Once the job has been
-    /// asked to stop, that is its last one. An answer that never comes (the channel is closed) means that the job has ended.
+    /// Asks the job to take a checkpoint now, or the next one it can; the answer comes when it is durable. Once the job
+    /// has been asked to stop, that is its last one. An answer that never comes (the channel is closed) means that the
+    /// job has ended.
     pub fn checkpoint(&self) -> Receiver<Result<HeldCheckpoint>> {
         self.request(false)
     }

@@ -1,8 +1,8 @@
 //! The leader: what a job has once, however many processes run it.
 //!
-//! It owns the job's storage, restores, assigns the splits, decides ticks and cuts, commits, and ends the job. All it decides by it
-//! learns from its processes' messages. In reading order: [`restore`], [`events`], [`run`], [`coordinator`], [`commit`],
-//! [`job_control`].
+//! It owns the job's storage, restores, assigns the splits, decides ticks and cuts, commits, and ends the job. All it
+//! decides by it learns from its processes' messages. In reading order: [`restore`], [`events`], [`run`],
+//! [`coordinator`], [`commit`], [`job_control`].
 
 mod commit;
 mod coordinator;
@@ -50,8 +50,8 @@ pub struct Leader {
 }
 
 impl Leader {
-    /// Prepares a run on so many processes: finds the checkpoint to start from, checks that the graph matches it, makes the sinks'
-    /// output what it was at that checkpoint, and assigns the splits.
+    /// Prepares a run on so many processes: finds the checkpoint to start from, checks that the graph matches it, makes
+    /// the sinks' output what it was at that checkpoint, and assigns the splits.
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for options or places that cannot be used,
@@ -64,8 +64,8 @@ impl Leader {
         let mut sink_job = SinkJob::new(&options.name, attempt.clone());
         let storage = options.checkpointing.as_ref().map(|checkpointing| &checkpointing.storage);
         sink_job.checkpoints = storage.map(|storage| storage.location());
-        // Who must take the job away from a run that lives does not do so for an output that it will not get. Who waits for that
-        // run to end waits before he looks at the output.
+        // Who must take the job away from a run that lives does not do so for an output that it will not get. Who waits
+        // for that run to end waits before he looks at the output.
         let mut outputs = match storage.filter(|storage| storage.has_locks()) {
             Some(storage) => storage.own(&attempt).and_then(|()| Outputs::claim(&graph, &sink_job))?,
             None => Outputs::claim(&graph, &sink_job)?,
@@ -147,8 +147,8 @@ impl Leader {
         finished.map(|restored| restore::new_input(&self.graph, &restored.manifest)).unwrap_or_default()
     }
 
-    /// Leads the job to its end; blocks until all processes have ended. `processes` are the ways to them, in their order.
-    /// `control` stops the job from elsewhere, `metrics` can be looked at meanwhile.
+    /// Leads the job to its end; blocks until all processes have ended. `processes` are the ways to them, in their
+    /// order. `control` stops the job from elsewhere, `metrics` can be looked at meanwhile.
     ///
     /// # Errors
     /// The first failure of any part of the job. The last checkpoint, if there is one, can be restored.

@@ -22,8 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// How often a job that was asked to stop tries to take its last checkpoint.
 const ATTEMPTS_TO_STOP: u32 = 3;
-/// How often a job whose input has ended tries to take its last checkpoint: about a minute of pauses. It has nothing else to do,
-/// and whoever waits for its end learns of the reason.
+/// How often a job whose input has ended tries to take its last checkpoint: about a minute of pauses. It has nothing
+/// else to do, and whoever waits for its end learns of the reason.
 const ATTEMPTS_TO_END: u32 = 12;
 /// Threads for commits, what is given up, and claims.
 const IO_THREADS: usize = 3;
@@ -322,8 +322,8 @@ impl Lead {
         self.tolerate(error)
     }
 
-    /// Goes on after a failed checkpoint, if the job may: it keeps its state, its sinks keep what they have prepared, and the next
-    /// checkpoint takes both.
+    /// Goes on after a failed checkpoint, if the job may: it keeps its state, its sinks keep what they have prepared,
+    /// and the next checkpoint takes both.
     fn tolerate(&mut self, error: Error) -> Result<()> {
         let failures = self.coordinator.failures();
         let tolerable = self.job.options.checkpointing.as_ref().map_or(Some(0), |it| it.tolerable_failures);

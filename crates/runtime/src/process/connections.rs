@@ -15,7 +15,8 @@ pub enum Connections {
     Threads,
     /// There is one process. What its workers send each other is serialized, as between processes.
     SerializedThreads,
-    /// There are several processes: one connected socket to each other, in their order, with none at this process's place.
+    /// There are several processes: one connected socket to each other, in their order, with none at this process's
+    /// place.
     Sockets {
         /// The number of this process.
         process: usize,

@@ -1,9 +1,9 @@
 //! Flow control within a tick: how many rows are on their way over an exchange.
 //!
-//! Between ticks the leader keeps sources from running ahead. Within one, an operator may give any number of rows (a million
-//! windows that close), and the worker that takes them may be slower. So every worker counts the rows it has sent to each other
-//! one, hears from them what they have taken, and an operator waits while an exchange behind it is congested. The counts are
-//! hints: nothing else is decided by them.
+//! Between ticks the leader keeps sources from running ahead. Within one, an operator may give any number of rows (a
+//! million windows that close), and the worker that takes them may be slower. So every worker counts the rows it has
+//! sent to each other one, hears from them what they have taken, and an operator waits while an exchange behind it is
+//! congested. The counts are hints: nothing else is decided by them.
 
 use crate::graph::{JobGraph, NodeId, NodeKind};
 use serde::{Deserialize, Serialize};
@@ -85,8 +85,8 @@ impl Untold {
 pub(crate) struct Exchanges(BTreeMap<(usize, usize), InFlight>);
 
 impl Exchanges {
-    /// The exchanges of `graph` between `peers` workers that an operator with state sends to; none for a single worker, whose
-    /// rows go nowhere. What sources send is bounded by the tick.
+    /// The exchanges of `graph` between `peers` workers that an operator with state sends to; none for a single worker,
+    /// whose rows go nowhere. What sources send is bounded by the tick.
     pub(crate) fn new(graph: &JobGraph, peers: usize) -> Self {
         let keyed = graph.nodes().filter(|(_, node)| peers > 1 && matches!(node.kind, NodeKind::Keyed { .. }));
         let watched = keyed.flat_map(|(NodeId(index), _)| behind(graph, index));

@@ -1,7 +1,7 @@
 //! What travels on the edges of a dataflow, and how rows find the worker that owns their key.
 //!
-//! Timely counts what is sent and what is received, and both must agree however a container is cut up on its way. So rows count
-//! one each, and a watermark, which everyone downstream must get, is sent as one message per worker.
+//! Timely counts what is sent and what is received, and both must agree however a container is cut up on its way. So
+//! rows count one each, and a watermark, which everyone downstream must get, is sent as one message per worker.
 
 use crate::batch::{ChangeBatch, arrow_error};
 use crate::key::{KeyedBatch, Keys};
@@ -179,7 +179,8 @@ impl Distributor<Messages> for KeyGroupDistributor {
     fn flush<T: Clone, P: Push<Envelope<T, Messages>>>(&mut self, _stamp: &Stamp<T>, _pushers: &mut [P]) {}
 }
 
-// The form between processes: the sender, then messages one after another, each a tag, then its parts with their lengths, padded to 8 bytes.
+// The form between processes: the sender, then messages one after another, each a tag, then its parts with their
+// lengths, padded to 8 bytes.
 const END: u8 = 0;
 const ROWS: u8 = 1;
 const KEYED: u8 = 2;

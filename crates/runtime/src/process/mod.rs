@@ -1,7 +1,7 @@
 //! A process of a job: workers, readers and I/O threads, which run what a plan says and tell the leader.
 //!
-//! Between the two there are messages only ([`Link`]), so a process may be in the leader's program or in one of its own. In
-//! reading order: [`environment`], [`worker`], [`dataflow`], [`restore`], [`reader`], [`uploads`].
+//! Between the two there are messages only ([`Link`]), so a process may be in the leader's program or in one of its
+//! own. In reading order: [`environment`], [`worker`], [`dataflow`], [`restore`], [`reader`], [`uploads`].
 
 mod connections;
 mod control_gate;
@@ -38,8 +38,8 @@ use uploads::Uploads;
 pub struct ProcessOptions {
     /// Where keyed state is held.
     pub backend: Arc<dyn StateBackend>,
-    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it, which its backend
-    /// makes and removes.
+    /// Local disk for backends that need it; each operator and worker gets a directory of its own below it, which its
+    /// backend makes and removes.
     pub local_dir: PathBuf,
     /// The state files of the job's checkpoints; `None` for a job without checkpoints.
     pub files: Option<StateFiles>,
@@ -73,8 +73,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// A process that runs its part of `plan` and tells the leader over `leader`. `graph` is the one the program builds, in
-    /// every process.
+    /// A process that runs its part of `plan` and tells the leader over `leader`. `graph` is the one the program
+    /// builds, in every process.
     pub fn new(graph: JobGraph, plan: Plan, options: ProcessOptions, leader: Arc<dyn Link<ToLeader>>) -> Self {
         let shared = Arc::new(Shared::new(leader));
         let orders = Arc::new(Orders { shared: shared.clone(), gate: Arc::default(), uploads: Mutex::default() });
@@ -86,8 +86,8 @@ impl Process {
         self.orders.clone()
     }
 
-    /// Runs the process to the end of the job, on threads of its own; blocks until then. Whatever goes wrong, the leader hears
-    /// of it.
+    /// Runs the process to the end of the job, on threads of its own; blocks until then. Whatever goes wrong, the
+    /// leader hears of it.
     pub fn run(self) {
         let Process { graph, plan, options, shared, orders } = self;
         let ended = panics::caught("a process", || run(graph, plan, options, &shared, &orders));

@@ -130,7 +130,8 @@ impl WatermarkStrategy for Trailing {
     }
 }
 
-/// Counts and sums `v` by `k`; gives `(k, count, sum)` as changes, or, as windows of `size` over `ts`, once each when they close.
+/// Counts and sums `v` by `k`; gives `(k, count, sum)` as changes, or, as windows of `size` over `ts`, once each when
+/// they close.
 #[derive(Debug)]
 pub struct Totals {
     pub window: Option<i64>,

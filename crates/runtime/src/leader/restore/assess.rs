@@ -22,7 +22,8 @@ const RENAMED_OPERATOR: &str =
 /// Decides what becomes of everything in the checkpoint and in the graph.
 ///
 /// # Errors
-/// As the operators' [`open`](crate::operator::KeyedOperatorFactory::open). That something does not match is no error but a verdict.
+/// As the operators' [`open`](crate::operator::KeyedOperatorFactory::open). That something does not match is no error
+/// but a verdict.
 pub(crate) fn assess(
     graph: &JobGraph,
     options: &JobOptions,

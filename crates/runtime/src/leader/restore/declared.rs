@@ -8,8 +8,8 @@ use headpond_state::{
 };
 use std::sync::Arc;
 
-/// The states that an operator registers when it is opened, in their order. `restored` are those that the checkpoint has of it: some
-/// operators register states for what is there only.
+/// The states that an operator registers when it is opened, in their order. `restored` are those that the checkpoint
+/// has of it: some operators register states for what is there only.
 pub(super) fn declared_states(
     operator: &dyn KeyedOperatorFactory,
     restored: Vec<StateDescriptor>,

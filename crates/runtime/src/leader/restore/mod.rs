@@ -1,4 +1,5 @@
-//! From a checkpoint to a job that goes on where it was: which checkpoint, whether it fits, and what each part gets of it.
+//! From a checkpoint to a job that goes on where it was: which checkpoint, whether it fits, and what each part gets of
+//! it.
 //!
 //! What becomes of each part of job and checkpoint is one decision, made before anything is touched, and its result an
 //! [`Assessment`]: [`check`] tells it, a run follows it. Keyed state is restored as it is or converted.
@@ -77,8 +78,8 @@ fn open(options: &JobOptions, path: &str) -> Result<Restoration> {
     Ok(Restoration { manifest, skipped, location, source: storage.source() })
 }
 
-/// Makes sure, directly before the sinks' output is touched, that the run still owns the job, and notes which checkpoints it
-/// leaves behind: a run after it would else go on from one whose output has been taken back.
+/// Makes sure, directly before the sinks' output is touched, that the run still owns the job, and notes which
+/// checkpoints it leaves behind: a run after it would else go on from one whose output has been taken back.
 pub(crate) fn leave_behind(options: &JobOptions, restored: Option<&Restoration>) -> Result<()> {
     let Some(checkpointing) = &options.checkpointing else { return Ok(()) };
     let storage = &checkpointing.storage;
@@ -95,8 +96,9 @@ pub(crate) fn leave_behind(options: &JobOptions, restored: Option<&Restoration>)
 /// What becomes of the checkpoint at a path, and of the job, when the job is restored from it. Nothing is changed.
 ///
 /// # Errors
-/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there, [`Corrupt`](headpond_state::ErrorKind::Corrupt)
-/// for a damaged one, and as the operators' and the sources'. That the job does not match it is no error, but part of the answer.
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no checkpoint there,
+/// [`Corrupt`](headpond_state::ErrorKind::Corrupt) for a damaged one, and as the operators' and the sources'. That the
+/// job does not match it is no error, but part of the answer.
 pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Assessment> {
     let restored = open(options, path)?;
     let job = SinkJob::new(&options.name, AttemptId("check".to_owned())).restored_from(restored.checkpoint());
@@ -105,8 +107,8 @@ pub fn check(graph: &JobGraph, options: &JobOptions, path: &str) -> Result<Asses
     Ok(assessment)
 }
 
-/// The splits of every source with their positions, those of the checkpoint in its order, then new ones, dealt to the workers
-/// in turn.
+/// The splits of every source with their positions, those of the checkpoint in its order, then new ones, dealt to the
+/// workers in turn.
 pub(crate) fn splits(graph: &JobGraph, restored: Option<&Restoration>, parallelism: usize) -> Result<Splits> {
     let mut splits = Splits::new();
     for (id, node) in graph.nodes() {

@@ -82,7 +82,8 @@ impl Assessment {
         }
     }
 
-    /// What the owner of a running job should be told, a sentence each: what begins empty, what changes, what is dropped.
+    /// What the owner of a running job should be told, a sentence each: what begins empty, what changes, what is
+    /// dropped.
     pub fn warnings(&self) -> Vec<String> {
         let warning = |part: &Part| {
             let what = match &part.verdict {

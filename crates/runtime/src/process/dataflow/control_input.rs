@@ -1,7 +1,8 @@
-//! The way of control into the dataflow: on worker 0, what the leader sends; back to the leader, which ticks are finished.
+//! The way of control into the dataflow: on worker 0, what the leader sends; back to the leader, which ticks are
+//! finished.
 //!
-//! The loop is closed in the dataflow, not in time: the operator's input promises nothing about its output, whose capability it
-//! holds itself, at the oldest tick that the leader has not opened.
+//! The loop is closed in the dataflow, not in time: the operator's input promises nothing about its output, whose
+//! capability it holds itself, at the oldest tick that the leader has not opened.
 
 use super::task::Addressed;
 use crate::message::Notice;

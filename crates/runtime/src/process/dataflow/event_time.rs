@@ -36,9 +36,9 @@ pub(crate) struct Together {
 }
 
 impl Together {
-    /// The least watermark of those that are neither idle nor have ended. Where none is left, the greatest of all: whoever
-    /// is idle does not hold back what another had reached before. [`MAX`](i64::MAX) once all have ended, but not while one is
-    /// idle, which may have rows again.
+    /// The least watermark of those that are neither idle nor have ended. Where none is left, the greatest of all:
+    /// whoever is idle does not hold back what another had reached before. [`MAX`](i64::MAX) once all have ended, but
+    /// not while one is idle, which may have rows again.
     pub(crate) fn of(senders: impl Iterator<Item = Sender> + Clone) -> Self {
         let active = senders.clone().filter(|sender| !sender.idle && !sender.ended);
         if let Some(least_ms) = active.map(|sender| sender.time_ms).min() {

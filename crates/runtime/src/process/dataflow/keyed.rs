@@ -1,4 +1,5 @@
-//! The keyed operator's life on one worker: rows of the oldest tick, then event time, then the snapshot, then the next tick.
+//! The keyed operator's life on one worker: rows of the oldest tick, then event time, then the snapshot, then the next
+//! tick.
 
 use super::event_time::EventTime;
 use super::key_group_parts::KeyGroupParts;
@@ -53,8 +54,8 @@ impl TaskState {
         TaskState { backend, clock, uploads, awaiting: BTreeMap::new() }
     }
 
-    /// Moves on the event time by which state expires: when a tick is done, so that its timers find what was there before it.
-    /// The end of all input, at MAX, lets nothing expire.
+    /// Moves on the event time by which state expires: when a tick is done, so that its timers find what was there
+    /// before it. The end of all input, at MAX, lets nothing expire.
     pub(super) fn advance_event_time_to(&self, event_time_ms: i64) {
         if event_time_ms != i64::MAX {
             self.clock.advance_event_time_to(event_time_ms);

@@ -1,7 +1,8 @@
 //! The dataflow every worker builds from the job graph.
 //!
-//! The leader's control messages come in on worker 0 and go to every source, keyed operator and sink, which report to the leader;
-//! see [`crate::control`]. A node of the graph is one Timely operator here, plus one that encodes keys before each exchange.
+//! The leader's control messages come in on worker 0 and go to every source, keyed operator and sink, which report to
+//! the leader; see [`crate::control`]. A node of the graph is one Timely operator here, plus one that encodes keys
+//! before each exchange.
 
 mod control_input;
 mod event_time;

@@ -53,7 +53,8 @@ pub(super) fn with_keys<'scope>(
 
 /// Gives every row once for each worker, in the first key group that is the worker's.
 ///
-/// Such rows are about no key and no time: their senders are idle from the beginning, so event time does not wait for them.
+/// Such rows are about no key and no time: their senders are idle from the beginning, so event time does not wait for
+/// them.
 pub(super) fn broadcast<'scope>(
     stream: Stream<'scope, u64, Messages>,
     max_parallelism: MaxParallelism,

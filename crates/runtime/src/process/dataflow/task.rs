@@ -24,8 +24,8 @@ pub(super) type Addressed = Vec<(usize, Control)>;
 
 /// What runs at a node of the graph on one worker: a keyed operator or a sink.
 pub(super) trait Task {
-    /// Does what can be done now: the oldest ticks, as far as their rows have come. `frontier` is the oldest tick of which something
-    /// may still arrive, `None` when nothing arrives any more.
+    /// Does what can be done now: the oldest ticks, as far as their rows have come. `frontier` is the oldest tick of
+    /// which something may still arrive, `None` when nothing arrives any more.
     fn work(&mut self, ticks: &mut Ticks, frontier: Option<u64>, io: &mut TaskIo<'_>) -> Result<()>;
 
     /// Whether the task waits for no thread.
@@ -137,8 +137,8 @@ pub(super) fn build_task<'scope>(
         }
     };
     builder.build(move |mut capabilities| {
-        // The capability of what is taken, which nobody waits for, keeps the operator alive until its uploads have ended. The
-        // others are not needed: rows are sent at ticks, which control messages bring.
+        // The capability of what is taken, which nobody waits for, keeps the operator alive until its uploads have
+        // ended. The others are not needed: rows are sent at ticks, which control messages bring.
         let mut task = task.map(|task| (task, capabilities.pop()));
         drop(capabilities);
         let mut ticks = Ticks::new(data.len());
