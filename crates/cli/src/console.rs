@@ -43,6 +43,15 @@ struct Stderr {
     said: u64,
 }
 
+/// The width of a terminal that does not tell its own, in characters.
+const USUAL_WIDTH: usize = 80;
+
+/// How many characters a line of the terminal holds.
+pub(crate) fn width() -> usize {
+    let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
+    size.map_or(USUAL_WIDTH, |size| usize::from(size.ws_col)).max(1)
+}
+
 /// Writes a line to stderr.
 pub(crate) fn line(text: impl fmt::Display) {
     let text = hidden(&text.to_string());

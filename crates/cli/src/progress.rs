@@ -72,7 +72,7 @@ impl Progress {
             while stopped.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
                 let figures = figures::now(&metrics, rows_before).since(&shown);
                 match style {
-                    Style::Status => console::status(Line(&figures)),
+                    Style::Status => console::status(Line(&figures).within(console::width())),
                     Style::Json => console::line(object("progress", figures.to_json())),
                     Style::Lines | Style::Quiet => console::line(Line(&figures)),
                 }

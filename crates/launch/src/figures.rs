@@ -82,6 +82,7 @@ impl Figures {
     /// Everything, by name.
     pub fn to_json(&self) -> Value {
         json!({
+            "time": chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Millis, true),
             "elapsed_s": self.elapsed.as_secs_f64(),
             "rows": self.rows_before + self.rows_read,
             "rows_read": self.rows_read,

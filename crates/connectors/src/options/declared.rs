@@ -165,7 +165,9 @@ pub const DATAGEN: OptionGroup = OptionGroup {
 /// The options of the connector `nexmark`.
 pub const NEXMARK: OptionGroup = OptionGroup {
     name: "nexmark",
-    doc: "Makes the events of the Nexmark benchmark: persons, auctions and bids. The table has all or some of the           columns `event_type` (`INT`: 0 person, 1 auction, 2 bid), `person`, `auction` and `bid`, with the types           that `examples/nexmark/` declares. An event follows from its number alone.",
+    doc: "Makes the events of the Nexmark benchmark: persons, auctions and bids. The table has all or some of the \
+          columns `event_type` (`INT`: 0 person, 1 auction, 2 bid), `person`, `auction` and `bid`, with the types \
+          that `examples/nexmark/` declares. An event follows from its number alone.",
     options: &[
         NEXMARK_EVENTS,
         NEXMARK_RATE,
