@@ -49,7 +49,7 @@ const USUAL_WIDTH: usize = 80;
 /// How many characters a line of the terminal holds.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(rustix::stdio::stderr());
-    size.map_or(USUAL_WIDTH, |size| usize::from(size.ws_col)).max(1)
+    size.ok().map(|size| usize::from(size.ws_col)).filter(|width| *width > 0).unwrap_or(USUAL_WIDTH)
 }
 
 /// Writes a line to stderr.
