@@ -3,12 +3,10 @@
 //! This crate is the edge. It is the only one that names concrete state backends, and the only one that writes to a
 //! terminal: data goes to stdout, everything else to stderr. `docs/reference/cli.md` describes what a user sees.
 //!
-//! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life:
-//! [`backend`](headpond_launch::backend), [`local_state`](headpond_launch::local_state), [`memory`], [`failpoint`],
-//! [`signals`], [`progress`], [`figures`], [`process`], [`control`](headpond_launch::control)), [`check`], [`jobs`],
-//! [`savepoints`], [`checkpoints`], [`state`], [`stores`](headpond_launch::stores), [`report`] (errors and exit codes),
-//! [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and `man` know of all
-//! this.
+//! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`signals`],
+//! [`progress`], [`figures`], [`process`]), [`check`], [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`report`]
+//! (errors and exit codes), [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and
+//! `man` know of all this.
 
 mod arguments;
 mod check;

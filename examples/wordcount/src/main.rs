@@ -111,7 +111,8 @@ fn main() -> ExitCode {
             .from_files(lines)
             .uid("lines")
             .assign_timestamps_and_watermarks(
-                WatermarkStrategy::bounded_out_of_orderness(Duration::from_secs(5)).with_timestamps(|line: &Line| line.time_ms),
+                WatermarkStrategy::bounded_out_of_orderness(Duration::from_secs(5))
+                    .with_timestamps(|line: &Line| line.time_ms),
             )
             .flat_map(|line| line.text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>())
             .key_by(|word| word.clone())

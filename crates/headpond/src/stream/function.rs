@@ -1,6 +1,6 @@
 //! What a keyed stream is processed with.
 
-use super::broadcast::BroadcastState;
+use super::broadcast_state::BroadcastState;
 use super::record::Record;
 use super::side_output::{OutputTag, SideOutputs};
 use super::stamp::{Stamp, StampedRecords, stamped_schema};

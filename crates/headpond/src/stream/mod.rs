@@ -74,6 +74,7 @@
 //! ```
 
 mod broadcast;
+mod broadcast_state;
 mod collect;
 mod connected;
 mod data_stream;
@@ -99,7 +100,8 @@ mod watermarks;
 pub mod window;
 mod write_behind;
 
-pub use broadcast::{BroadcastConnectedStream, BroadcastContext, BroadcastState, KeyedBroadcastProcessFunction};
+pub use broadcast::{BroadcastConnectedStream, KeyedBroadcastProcessFunction};
+pub use broadcast_state::{BroadcastContext, BroadcastState};
 pub use collect::CollectSink;
 pub use connected::{ConnectedStreams, KeyedCoProcessFunction};
 pub use data_stream::{DataStream, DataStreamSink};

@@ -41,10 +41,12 @@
 mod assigners;
 mod fixed;
 mod session;
+mod windowed;
 mod windowed_stream;
 
 pub use assigners::{FixedWindows, HoppingWindows, SessionWindows, TumblingWindows};
-pub use windowed_stream::{Windowed, WindowedStream};
+pub use windowed::Windowed;
+pub use windowed_stream::WindowedStream;
 
 use super::function::{Collector, Context};
 use super::side_output::OutputTag;

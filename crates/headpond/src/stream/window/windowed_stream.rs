@@ -10,25 +10,12 @@ use super::super::state::AggregateFunction;
 use super::assigners::milliseconds;
 use super::fixed::FixedWindowFunction;
 use super::session::SessionWindowFunction;
+use super::windowed::Windowed;
 use super::{FixedWindows, Lateness, SessionWindows};
 use headpond_state::encoding::KeyComponent;
-use serde::{Deserialize, Serialize};
 use std::any::type_name;
 use std::marker::PhantomData;
 use std::time::Duration;
-
-/// The result of a window.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Windowed<K, R> {
-    /// The key.
-    pub key: K,
-    /// The window's first millisecond, since the epoch.
-    pub start_ms: i64,
-    /// The first millisecond behind it.
-    pub end_ms: i64,
-    /// What its records make.
-    pub value: R,
-}
 
 /// A keyed stream cut into windows; see the [module](super).
 #[derive(Debug)]
