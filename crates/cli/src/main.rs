@@ -5,8 +5,8 @@
 //!
 //! In reading order: [`arguments`], [`settings`] and [`script`] (what to run), [`run`] (the job's life: [`signals`],
 //! [`progress`], [`figures`], [`process`]), [`check`], [`jobs`], [`savepoints`], [`checkpoints`], [`state`], [`report`]
-//! (errors and exit codes), [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell and
-//! `man` know of all this.
+//! (errors and exit codes), [`console`], [`format`](mod@format), [`logging`], [`clock`]; [`shell`] gives what a shell
+//! and `man` know of all this.
 
 mod arguments;
 mod check;
