@@ -25,11 +25,11 @@ struct Output {
 impl Output {
     /// `keyed`: a table with a primary key, whose files replace each other.
     fn new(keyed: bool) -> Self {
-        let dir = tempdir().unwrap();
-        fs::create_dir_all(dir.path().join("elsewhere/a1")).unwrap();
-        fs::write(dir.path().join("elsewhere/precious"), "precious").unwrap();
-        fs::write(dir.path().join("elsewhere/a1/part-0-1.json"), "precious").unwrap();
-        fs::create_dir(dir.path().join("out")).unwrap();
+        let dir = tempdir().expect("the test can use its files");
+        fs::create_dir_all(dir.path().join("elsewhere/a1")).expect("the test can use its files");
+        fs::write(dir.path().join("elsewhere/precious"), "precious").expect("the test can use its files");
+        fs::write(dir.path().join("elsewhere/a1/part-0-1.json"), "precious").expect("the test can use its files");
+        fs::create_dir(dir.path().join("out")).expect("the test can use its files");
         let mut table = files(&dir.path().join("out"), "json", &[("k", Utf8), ("n", Int64)]);
         if keyed {
             table.primary_key = vec![0];
@@ -48,9 +48,9 @@ impl Output {
 
     /// A committed checkpoint 1 with a row, and what it has to commit.
     fn committed(&self) -> Vec<Committable> {
-        let mut run = self.run("a1", None).unwrap();
-        run.write(&changes(&["+I a 1"])).unwrap();
-        run.checkpoint(1).unwrap()
+        let mut run = self.run("a1", None).expect("the test can use its files");
+        run.write(&changes(&["+I a 1"])).expect("the test can use its files");
+        run.checkpoint(1).expect("the test can use its files")
     }
 
     fn run(&self, attempt: &str, restored: Option<(u64, &[Committable])>) -> Result<Run> {
@@ -59,9 +59,12 @@ impl Output {
 
     #[track_caller]
     fn assert_untouched(&self) {
-        assert_eq!(fs::read(self.elsewhere().join("precious")).unwrap(), b"precious");
-        assert_eq!(fs::read(self.elsewhere().join("a1/part-0-1.json")).unwrap(), b"precious");
-        assert_eq!(fs::read_dir(self.elsewhere()).unwrap().count(), 2);
+        assert_eq!(fs::read(self.elsewhere().join("precious")).expect("the test can use its files"), b"precious");
+        assert_eq!(
+            fs::read(self.elsewhere().join("a1/part-0-1.json")).expect("the test can use its files"),
+            b"precious"
+        );
+        assert_eq!(fs::read_dir(self.elsewhere()).expect("the test can use its files").count(), 2);
     }
 }
 
@@ -71,12 +74,18 @@ fn a_committable_names_its_own_staged_file_or_is_refused() {
         let output = Output::new(keyed);
         let sound = output.committed();
         let before = visible(&output.path());
-        let own = sound[0].data["staged"].as_str().unwrap().rsplit_once('/').unwrap().1.to_owned();
+        let own = sound[0].data["staged"]
+            .as_str()
+            .expect("the test can use its files")
+            .rsplit_once('/')
+            .expect("the test can use its files")
+            .1
+            .to_owned();
         let elsewhere = output.elsewhere();
         let absolute = elsewhere.join("precious");
         let names = [
-            absolute.to_str().unwrap().to_owned(),
-            elsewhere.join("a1").join(&own).to_str().unwrap().to_owned(),
+            absolute.to_str().expect("the test can use its files").to_owned(),
+            elsewhere.join("a1").join(&own).to_str().expect("the test can use its files").to_owned(),
             "../../elsewhere/precious".to_owned(),
             format!("../../elsewhere/a1/{own}"),
             format!("../{own}"),
@@ -106,7 +115,7 @@ fn a_committable_names_its_own_staged_file_or_is_refused() {
             output.assert_untouched();
             assert_eq!(visible(&output.path()), before);
         }
-        output.run("a3", Some((1, &sound))).unwrap();
+        output.run("a3", Some((1, &sound))).expect("the test can use its files");
     }
 }
 
@@ -129,11 +138,11 @@ fn with_link(place: &str, target: &str, refused: bool) {
         let sound = output.committed();
         let place = output.path().join(place);
         if place.is_dir() {
-            fs::remove_dir_all(&place).unwrap();
+            fs::remove_dir_all(&place).expect("the test can use its files");
         } else {
             fs::remove_file(&place).ok();
         }
-        symlink(output.dir.path().join(target), &place).unwrap();
+        symlink(output.dir.path().join(target), &place).expect("the test can use its files");
         let run = output.run("a2", Some((1, &sound)));
         output.assert_untouched();
         match run {
@@ -144,8 +153,8 @@ fn with_link(place: &str, target: &str, refused: bool) {
             }
             Ok(mut run) => {
                 assert!(!refused, "{place:?}");
-                run.write(&changes(&["+I a 1", "+I b 2"])).unwrap();
-                run.checkpoint(2).unwrap();
+                run.write(&changes(&["+I a 1", "+I b 2"])).expect("the test can use its files");
+                run.checkpoint(2).expect("the test can use its files");
                 assert!(published(&output.path()).contains(&r#"{"k":"b","n":2}"#.to_owned()));
             }
         }
@@ -167,12 +176,12 @@ fn links_in_the_directory_are_not_followed() {
 #[test]
 fn a_link_that_appears_while_the_job_runs_is_not_followed() {
     let output = Output::new(false);
-    let mut run = output.run("a1", None).unwrap();
-    run.write(&changes(&["+I a 1"])).unwrap();
-    run.checkpoint(1).unwrap();
-    fs::remove_dir_all(output.path().join(".staging")).unwrap();
-    symlink(output.elsewhere(), output.path().join(".staging")).unwrap();
-    run.write(&changes(&["+I b 2"])).unwrap();
+    let mut run = output.run("a1", None).expect("the test can use its files");
+    run.write(&changes(&["+I a 1"])).expect("the test can use its files");
+    run.checkpoint(1).expect("the test can use its files");
+    fs::remove_dir_all(output.path().join(".staging")).expect("the test can use its files");
+    symlink(output.elsewhere(), output.path().join(".staging")).expect("the test can use its files");
+    run.write(&changes(&["+I b 2"])).expect("the test can use its files");
     assert_eq!(run.checkpoint(2).unwrap_err().kind(), ErrorKind::Invalid);
     output.assert_untouched();
 }
@@ -181,12 +190,12 @@ fn a_link_that_appears_while_the_job_runs_is_not_followed() {
 fn the_directory_itself_may_be_a_link() {
     let output = Output::new(false);
     let link = output.dir.path().join("link");
-    symlink(output.path(), &link).unwrap();
+    symlink(output.path(), &link).expect("the test can use its files");
     let table = files(&link, "json", &[("k", Utf8), ("n", Int64)]);
-    let sink = sink(&table, &input(false)).unwrap();
-    let mut run = Run::start("a1", &table, &sink, 1, None, &[]).unwrap();
-    run.write(&changes(&["+I a 1"])).unwrap();
-    run.checkpoint(1).unwrap();
+    let sink = sink(&table, &input(false)).expect("the test can use its files");
+    let mut run = Run::start("a1", &table, &sink, 1, None, &[]).expect("the test can use its files");
+    run.write(&changes(&["+I a 1"])).expect("the test can use its files");
+    run.checkpoint(1).expect("the test can use its files");
     assert_eq!(published(&output.path()), [r#"{"k":"a","n":1}"#]);
 }
 
@@ -195,7 +204,7 @@ fn a_marker_that_is_no_file_is_not_waited_for() {
     for marker in ["_headpond.json", ".staging/committed"] {
         let output = Output::new(false);
         let sound = output.committed();
-        fs::remove_file(output.path().join(marker)).unwrap();
+        fs::remove_file(output.path().join(marker)).expect("the test can use its files");
         mkfifo(&output.path().join(marker));
         let error = output.run("a2", Some((1, &sound))).unwrap_err();
         assert!(error.to_string().contains("not a regular file"), "{error}");
@@ -203,6 +212,6 @@ fn a_marker_that_is_no_file_is_not_waited_for() {
 }
 
 fn mkfifo(path: &Path) {
-    let made = std::process::Command::new("mkfifo").arg(path).status().unwrap();
+    let made = std::process::Command::new("mkfifo").arg(path).status().expect("the test can use its files");
     assert!(made.success());
 }

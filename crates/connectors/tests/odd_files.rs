@@ -201,7 +201,7 @@ fn the_longest_row_is_as_long_wherever_reading_begins() {
         let directory = tempdir().unwrap();
         // Rows before it move it to another place of what is read at once.
         for before in [0, 1, 300_000] {
-            let begin = format!("{{\"n\":1}}\n").repeat(before);
+            let begin = "{\"n\":1}\n".repeat(before);
             let row = format!("{{\"n\":2}}{}\n", " ".repeat(length - 8));
             write(directory.path(), "a.json", [begin.as_bytes(), row.as_bytes(), b"{\"n\":3}\n"].concat());
             let path = directory.path().join("a.json");

@@ -19,7 +19,7 @@ fn table(directory: &Path) -> TableDescription {
 }
 
 fn append_sink(table: &TableDescription) -> Arc<dyn Sink> {
-    sink(table, &input(false)).unwrap()
+    sink(table, &input(false)).expect("the table can be written")
 }
 
 /// A run that goes on from a checkpoint of another.
@@ -175,7 +175,8 @@ fn a_staged_file_that_was_damaged_is_named_and_not_published() -> Result<()> {
     let cut = |bytes: &mut Vec<u8>| bytes.truncate(bytes.len() - 1);
     let empty = |bytes: &mut Vec<u8>| bytes.clear();
     let longer = |bytes: &mut Vec<u8>| bytes.push(b'1');
-    let damages: [&dyn Fn(&mut Vec<u8>); 4] = [&flip, &cut, &empty, &longer];
+    type Damage<'a> = &'a dyn Fn(&mut Vec<u8>);
+    let damages: [Damage<'_>; 4] = [&flip, &cut, &empty, &longer];
     for damage in damages {
         let directory = tempdir().unwrap();
         let table = table(directory.path());

@@ -113,6 +113,6 @@ fn values_are_shown_as_flink_shows_them() -> Result<()> {
 #[test]
 fn a_closed_pipe_is_an_end_not_a_crash() -> Result<()> {
     let mut run = run(&table(), ClosedPipe, 1)?;
-    assert_eq!(run.write(&changes(&["+I a 1"])).unwrap_err().kind(), ErrorKind::Closed);
+    assert_eq!(run.write(&changes(&["+I a 1"])).unwrap_err().kind(), ErrorKind::BrokenPipe);
     Ok(())
 }

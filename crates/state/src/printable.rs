@@ -20,7 +20,7 @@ pub struct Lines<'a>(pub &'a str);
 
 impl fmt::Display for OneLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_escaped(self.0, f, |c| is_command(c))
+        write_escaped(self.0, f, is_command)
     }
 }
 

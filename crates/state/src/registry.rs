@@ -59,6 +59,8 @@ impl StateRegistry {
         declared.validate()?;
         if let Some(index) = self.registered.iter().position(|state| state.name == declared.name) {
             if !self.registered[index].is_same(declared) {
+                // Names what differs where entries would not be read alike.
+                declared.check_restored(&self.registered[index])?;
                 return Err(Error::incompatible("the state is already registered with another descriptor")
                     .with(Context::State, &declared.name)
                     .hint("declare a state once, or the same each time"));

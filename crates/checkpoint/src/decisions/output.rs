@@ -52,7 +52,7 @@ impl OutputHistory {
         }
         history.before.push(restored.clone());
         let forgotten = history.before.len().saturating_sub(RUNS_MAX);
-        if let Some(last) = history.before.drain(..forgotten).last() {
+        if let Some(last) = history.before.drain(..forgotten).next_back() {
             history.unknown_up_to = Some(last.checkpoint);
         }
         history.newest = attempt;

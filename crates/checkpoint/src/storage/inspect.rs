@@ -108,7 +108,7 @@ impl CheckpointStorage {
     /// As [`resume`](Self::resume).
     pub fn latest_verified(&self) -> Result<Option<Recovered>> {
         match self.resume(|_| Ok(()))? {
-            Resume::From(recovered) => Ok(Some(recovered)),
+            Resume::From(recovered) => Ok(Some(*recovered)),
             Resume::Anew | Resume::Elsewhere { .. } => Ok(None),
         }
     }

@@ -20,7 +20,7 @@ pub enum Resume {
     /// Nothing: there is no checkpoint, or the job was started anew and has taken none since.
     Anew,
     /// A checkpoint of the job's own.
-    From(Recovered),
+    From(Box<Recovered>),
     /// A checkpoint of another directory, which the job was restored from and behind which it has no sound one.
     Elsewhere {
         /// Where it is.
@@ -153,7 +153,7 @@ impl CheckpointStorage {
         let skipped: Vec<(CheckpointId, String)> =
             choice.skipped.into_iter().map(|(id, error)| (id, error.to_string())).collect();
         if let Some(manifest) = choice.chosen {
-            return Ok(Resume::From(Recovered { manifest, skipped }));
+            return Ok(Resume::From(Box::new(Recovered { manifest, skipped })));
         }
         let place = || self.inner.store.locate(self.inner.layout.directory());
         match rewind.map(|rewind| rewind.start) {

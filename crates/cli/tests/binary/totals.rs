@@ -57,8 +57,10 @@ fn layers_of_settings_win_in_their_order() {
     let output = command.env("HEADPOND_PIPELINE_NAME", "from-environment").output().expect("the binary can be started");
     crate::support::ran(output).exits_with(0).says("job from-flag: 2 workers");
     place.write("totals.sql", &totals("SET 'pipeline.name' = 'from-statement';"));
+    place.run("run totals.sql").exits_with(0).says("job from-statement: 2 workers");
+    place.write("totals.sql", &totals("SET 'pipeline.name' = 'from-statement'; SET 'parallelism.default' = '3';"));
     place
-        .run("run totals.sql -D pipeline.name=from-flag --parallelism 1")
+        .run("run totals.sql -D pipeline.name=of-the-command-line --parallelism 1")
         .exits_with(0)
-        .says("job from-statement: 1 worker");
+        .says("job of-the-command-line: 1 worker");
 }

@@ -80,7 +80,7 @@ struct ProcessOperator<F: KeyedFunction> {
 #[derive(Debug)]
 enum Interrupted {
     /// A batch of an input, before this row.
-    Rows(usize, KeyedBatch, usize),
+    Rows(usize, Box<KeyedBatch>, usize),
     /// Timers that fire.
     Timers,
 }
@@ -251,7 +251,7 @@ fn entry_key(key: KeyContext<'_>, max_parallelism: MaxParallelism) -> Vec<u8> {
 impl<F: KeyedFunction> KeyedOperator for ProcessOperator<F> {
     fn process(&mut self, input: usize, batch: &KeyedBatch, cx: &mut OperatorContext<'_>) -> Result<Progress> {
         let next = self.run(input, batch, 0, cx)?;
-        self.interrupted = next.map(|next| Interrupted::Rows(input, batch.clone(), next));
+        self.interrupted = next.map(|next| Interrupted::Rows(input, Box::new(batch.clone()), next));
         Ok(self.progress())
     }
 

@@ -70,6 +70,6 @@ fn parquet_is_read_by_others() {
 #[test]
 fn a_name_that_tells_no_format_is_a_mistake() {
     let error = FileFormat::of_path(Path::new("rows.xls")).expect_err("there is no such format");
-    assert_eq!(error.way_out(), Some("end it in .parquet, .csv or .json, or say --format"));
+    assert_eq!(error.way_out(), Some("end it in .parquet, .csv or .json, or name the format"));
     assert!("xls".parse::<FileFormat>().is_err());
 }

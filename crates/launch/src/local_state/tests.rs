@@ -44,7 +44,7 @@ fn links_below_the_directory_are_not_followed() {
     fs::write(elsewhere.join("state-1-dead.lock"), "").expect("a file");
     fs::create_dir(&within).expect("a directory");
     std::os::unix::fs::symlink(&elsewhere, within.join("job")).expect("a link");
-    let error = LocalState::create(&[within.clone()], "job").expect_err("a link is in the way");
+    let error = LocalState::create(std::slice::from_ref(&within), "job").expect_err("a link is in the way");
     assert!(error.to_string().contains("symbolic link"), "{error}");
     assert!(elsewhere.join("state-1-dead/file").exists() && elsewhere.join("state-1-dead.lock").exists());
 
@@ -52,7 +52,7 @@ fn links_below_the_directory_are_not_followed() {
     fs::create_dir(within.join("other")).expect("a directory");
     fs::write(within.join("other/state-1-dead.lock"), "").expect("a file");
     std::os::unix::fs::symlink(elsewhere.join("state-1-dead"), within.join("other/state-1-dead")).expect("a link");
-    let state = LocalState::create(&[within.clone()], "other").expect("the directory can be written");
+    let state = LocalState::create(std::slice::from_ref(&within), "other").expect("the directory can be written");
     assert!(elsewhere.join("state-1-dead/file").exists() && !within.join("other/state-1-dead").exists());
     drop(state);
 

@@ -60,7 +60,7 @@ fn look(mut watched: Watched, workers: usize, tell: &impl Fn(Result<Vec<NewSplit
     while stopped.recv_timeout(watched.interval) == Err(RecvTimeoutError::Timeout) {
         match watched.source.splits() {
             Ok(splits) => {
-                let new = watched.new(splits.into_iter().map(|split| split.id), workers);
+                let new = watched.take_new(splits.into_iter().map(|split| split.id), workers);
                 if !new.is_empty() {
                     tracing::info!(source = %watched.operator, splits = new.len(), "new splits were found");
                     tell(Ok(new));
@@ -77,7 +77,7 @@ fn look(mut watched: Watched, workers: usize, tell: &impl Fn(Result<Vec<NewSplit
 
 impl Watched {
     /// Which of these splits are new, and who is to read them: split `i` is worker `i mod n`'s, as at the start.
-    fn new(&mut self, found: impl Iterator<Item = String>, workers: usize) -> Vec<NewSplit> {
+    fn take_new(&mut self, found: impl Iterator<Item = String>, workers: usize) -> Vec<NewSplit> {
         let mut new = Vec::new();
         for id in found {
             let worker = self.known.len() % workers;

@@ -194,7 +194,7 @@ fn check_parallelism(options: &JobOptions, processes: usize) -> Result<()> {
         .with(Context::Option, "parallelism.default")
         .hint("choose a smaller parallelism, or a larger pipeline.max-parallelism for a job without checkpoints"));
     }
-    if processes == 0 || workers % processes != 0 {
+    if processes == 0 || !workers.is_multiple_of(processes) {
         return Err(Error::invalid(format!("{workers} workers cannot be dealt to {processes} processes evenly"))
             .with(Context::Option, "parallelism.default")
             .hint("choose a parallelism that is a multiple of the number of processes"));

@@ -30,6 +30,7 @@ impl Connections {
     ///
     /// # Errors
     /// [`Unavailable`](headpond_state::ErrorKind::Unavailable) when there are no sockets.
+    #[allow(clippy::needless_range_loop)]
     pub fn on_loopback(processes: usize) -> Result<Vec<Connections>> {
         let failed = |error| Error::unavailable("processes cannot be connected").because(error);
         let mut sockets: Vec<Vec<Option<TcpStream>>> =

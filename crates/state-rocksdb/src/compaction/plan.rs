@@ -9,8 +9,8 @@
 //! With `run_limit` files in level 0, the first that applies:
 //!
 //! 1. *Cheap*: the oldest file overlaps little of the base, and no tier lies between. It is merged into the base, and
-//!   only what it overlaps is rewritten. So goes state that changes in one part of the key space at a time, or grows at
-//!   one end.
+//!    only what it overlaps is rewritten. So goes state that changes in one part of the key space at a time, or grows
+//!    at one end.
 //! 2. *Rewrite*: what has gathered above the base is a large enough share of it. Everything becomes the new base. For
 //!    each byte changed, `1 / rewrite_ratio` bytes or a little more are rewritten, however the changes are spread.
 //! 3. *Tier*: the files become one run above the base, together with tiers at most half their size. Tiers of one size

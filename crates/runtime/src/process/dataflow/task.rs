@@ -90,6 +90,7 @@ pub(super) struct TaskStreams<'scope> {
 }
 
 /// Builds the operator for the task of a node that has so many side outputs.
+#[allow(clippy::too_many_arguments)]
 pub(super) fn build_task<'scope>(
     scope: Scope<'scope, u64>,
     environment: &Environment,
@@ -177,10 +178,12 @@ pub(super) fn build_task<'scope>(
                 shared.fail(error);
                 return;
             }
-            if frontier.is_none() && ticks.is_empty() && running.is_idle() {
-                if let Some(Err(error)) = task.take().map(|(task, _)| task.close()) {
-                    shared.fail(error);
-                }
+            if frontier.is_none()
+                && ticks.is_empty()
+                && running.is_idle()
+                && let Some(Err(error)) = task.take().map(|(task, _)| task.close())
+            {
+                shared.fail(error);
             }
         }
     });
