@@ -43,7 +43,7 @@ struct RunDirectory {
 }
 
 impl LocalState {
-    /// Makes a directory for a run of `job` in each of these directories, by default in [`DEFAULT_DIRECTORY`], and
+    /// Makes a directory for a run of `job` in each of these directories, by default in `.headpond`, and
     /// removes what dead runs of the job left there.
     ///
     /// # Errors

@@ -3,6 +3,9 @@
 //! A row is a sequence of [`Datum`]s that follows a [`RowSchema`]. A [`RowCodec`] writes it as bytes in one of three
 //! formats, chosen by `state.serialization.format`:
 //!
+//! [`Datum`]: headpond_state::schema::Datum
+//! [`RowSchema`]: headpond_state::schema::RowSchema
+//!
 //! | format | form | why |
 //! |---|---|---|
 //! | [`row`](RowFormat::Row) | field count, null bitmap, fields in fixed widths | fast; the default |

@@ -24,7 +24,8 @@ pub fn attempt(name: &str) -> AttemptId {
 
 /// Options that wait for nobody.
 pub fn options() -> StorageOptions {
-    StorageOptions { ownership_patience: Duration::ZERO, ..StorageOptions::default() }
+    // A process that another test starts holds a lock of this one until it has begun.
+    StorageOptions { ownership_patience: Duration::from_millis(200), ..StorageOptions::default() }
 }
 
 /// The job's checkpoints in a store.

@@ -14,7 +14,7 @@ const FILE_KEY_GROUPS: &str = "file-key-groups";
 
 /// Streams one canonical file into a checkpoint and returns it with what it has of each state.
 ///
-/// `fill` is called until it says [`ControlFlow::Break(())`]; each time it pushes a few entries. No more than about one
+/// `fill` is called until it says `ControlFlow::Break(())`; each time it pushes a few entries. No more than about one
 /// block of bytes and what one call of `fill` pushes is held.
 ///
 /// # Errors
