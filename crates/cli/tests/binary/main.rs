@@ -5,6 +5,7 @@ mod hostile;
 mod mistakes;
 mod open_sessions;
 mod output;
+mod outputs;
 mod resumption;
 mod running;
 mod s3;
