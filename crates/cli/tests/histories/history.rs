@@ -45,6 +45,8 @@ pub(crate) struct History {
     /// Whose run was the last to take the output over; `None`: nobody knows, or nobody's.
     owner: Option<Directory>,
     savepoints: Vec<String>,
+    /// Whether RocksDB has been chosen once.
+    rocksdb: bool,
     /// What happened, for the message.
     log: Vec<String>,
 }
@@ -58,7 +60,7 @@ impl History {
             let rows = 200 + chance.below(600);
             input.grow(place.path(), name, rows);
         }
-        History { place, input, chance, owner: None, savepoints: Vec::new(), log: Vec::new() }
+        History { place, input, chance, owner: None, savepoints: Vec::new(), rocksdb: false, log: Vec::new() }
     }
 
     /// Runs it to its end.
@@ -116,9 +118,13 @@ impl History {
         let call = 1 + chance.below(90) as u32;
         let stops = chance.hits(40);
         let stops_after = Duration::from_millis(5 + chance.below(60));
+        // What RocksDB has written only RocksDB reads.
+        let backend = if self.rocksdb { Backend::RocksDb } else { self.chance.one_of(&BACKENDS) };
+        self.rocksdb |= matches!(backend, Backend::RocksDb);
+        let chance = &mut self.chance;
         Attempt {
             directory,
-            backend: chance.one_of(&BACKENDS),
+            backend,
             workers: 1 + chance.below(5) as usize,
             restore: Restore::Latest,
             dies_at: dies.then_some((call, crash)),

@@ -187,11 +187,10 @@ fn hold_everywhere(directory: Directory, restore: &Restore) -> u32 {
                 let started = starting.join().expect("no panic");
                 match (taken_over, started) {
                     (Ok(ending), Err(error)) => {
-                        assert_eq!(
-                            (ending, error.kind()),
-                            (Ending::Finished, ErrorKind::Fenced),
-                            "call {call}: {error}"
-                        );
+                        assert_eq!(ending, Ending::Finished, "call {call}");
+                        // Invalid: the checkpoint to go back to has been collected since.
+                        let kind = error.kind();
+                        assert!(matches!(kind, ErrorKind::Fenced | ErrorKind::Invalid), "call {call}: {error}");
                         assert_eq!(names(place.path()), before, "call {call}: something was touched");
                         overtaken += 1;
                     }
@@ -231,7 +230,7 @@ fn a_run_held_anywhere_in_its_start_and_overtaken_on_a_store_without_locks_touch
 #[test]
 fn a_run_that_goes_back_held_anywhere_in_its_start_and_overtaken_touches_nothing() {
     let overtaken = hold_everywhere(Directory::S3, &Restore::From(String::new()));
-    assert!(overtaken >= 8, "only {overtaken} points");
+    assert!(overtaken >= 5, "only {overtaken} points: every call of such a start");
 }
 
 #[test]
