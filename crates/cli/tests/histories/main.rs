@@ -1,7 +1,7 @@
-//! Whole jobs through random histories: runs that die at any call of their store, that are stopped, aborted or started twice,
-//! savepoints, restores of older checkpoints, pruned directories, both backends, one to five workers, two directories of
-//! checkpoints and a bucket in turn and at once, input that grows and becomes shorter. After every step the output equals an
-//! independent computation, or the run was refused for a reason.
+//! Whole jobs through random histories: runs that die at any call of their store, that are stopped, aborted or started
+//! twice, savepoints, restores of older checkpoints, pruned directories, both backends, one to five workers, two
+//! directories of checkpoints and a bucket in turn and at once, input that grows and becomes shorter. After every step
+//! the output equals an independent computation, or the run was refused for a reason.
 //!
 //! `HEADPOND_SEED=n` runs the history of that seed, `HEADPOND_HISTORIES=n` as many as wanted.
 

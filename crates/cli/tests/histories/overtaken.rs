@@ -145,8 +145,8 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-/// Holds a run at each call of its store until it has begun, and runs another one meanwhile. Gives at how many calls the other
-/// one took over.
+/// Holds a run at each call of its store until it has begun, and runs another one meanwhile. Gives at how many calls
+/// the other one took over.
 fn hold_everywhere(directory: Directory, restore: &Restore) -> u32 {
     let server = Server::start();
     let mut overtaken = 0;

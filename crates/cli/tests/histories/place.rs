@@ -76,7 +76,9 @@ impl Ready {
             })
         });
         let ended = job.run(control, metrics);
-        stop.map(|thread| thread.join().expect("no panic"));
+        if let Some(thread) = stop {
+            thread.join().expect("no panic");
+        }
         ended
     }
 }
