@@ -20,6 +20,8 @@ pub(crate) struct Control {
     pub(crate) now_ms: i64,
     /// Whether sources read in this tick.
     pub(crate) read: bool,
+    /// For each source node whose workers are aligned: no row beyond this watermark of its split is taken in this tick.
+    pub(crate) align_ms: BTreeMap<usize, i64>,
     /// Splits that were found since the last control message. Sources begin with them in this tick.
     pub(crate) splits: Vec<NewSplit>,
     /// Checkpoints that have become durable since the last control message.
@@ -66,6 +68,8 @@ pub(crate) struct Report {
 pub(crate) enum ReportBody {
     /// A source has rows waiting, or none.
     Ready(bool),
+    /// Where a source stands whose workers are aligned in event time.
+    Aligned(Standing),
     /// A source has given its last row.
     Ended,
     /// A keyed operator wants a tick at this processing time, in milliseconds, or at none.
@@ -80,6 +84,15 @@ pub(crate) enum ReportBody {
     Figures(OperatorFigures),
     /// How long a synchronous phase took, in microseconds.
     Synchronous { us: u64 },
+}
+
+/// Where a source stands on one worker, in watermarks of its splits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Standing {
+    /// The least that a row which is waiting meets; `None` when nothing waits.
+    pub(crate) waiting_ms: Option<i64>,
+    /// The least that one of its splits has read up to. No row that is still to be read meets less.
+    pub(crate) read_ms: i64,
 }
 
 impl ReportBody {

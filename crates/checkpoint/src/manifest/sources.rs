@@ -19,6 +19,9 @@ pub struct SplitState {
     pub id: String,
     /// The position, in the connector's own terms.
     pub position: serde_json::Value,
+    /// Rows past the position that were taken already. A split that is opened at the position leaves them out.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rows_past_position: u64,
     /// The greatest event time read, in milliseconds since 1970.
     pub max_event_time_ms: Option<i64>,
     /// The split's watermark, in milliseconds since 1970.
@@ -43,6 +46,7 @@ impl SplitState {
         SplitState {
             id: id.into(),
             position: serde_json::Value::Null,
+            rows_past_position: 0,
             max_event_time_ms: None,
             watermark_ms: None,
             not_before_ms: None,
@@ -52,4 +56,8 @@ impl SplitState {
             finished: false,
         }
     }
+}
+
+fn is_zero(rows: &u64) -> bool {
+    *rows == 0
 }

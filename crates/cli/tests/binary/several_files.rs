@@ -89,6 +89,54 @@ fn files_dealt_round_robin_give_the_same_rows_and_the_same_late_rows_at_every_pa
     }
 }
 
+/// The entries of state in every checkpoint that is kept, the last one left out: windows are closed there.
+fn entries_in_checkpoints(place: &Place) -> Vec<u64> {
+    let manifests = std::fs::read_dir(place.path("checkpoints/job")).expect("checkpoints were taken").flatten();
+    let texts = manifests.filter_map(|chk| std::fs::read_to_string(chk.path().join("manifest.json")).ok());
+    let entries = texts.filter_map(|text| {
+        let manifest: serde_json::Value = serde_json::from_str(&text).expect("a manifest is JSON");
+        let manifest = &manifest["manifest"];
+        let subtasks = manifest["operators"].as_array().into_iter().flatten().flat_map(|it| it["subtasks"].as_array());
+        let entries = subtasks.flatten().filter_map(|it| it["state"]["entries"].as_u64()).sum();
+        (manifest["finished"] == false).then_some(entries)
+    });
+    entries.collect()
+}
+
+#[test]
+fn windows_over_files_dealt_round_robin_keep_about_what_one_merged_file_needs() {
+    let job = "SET 'execution.checkpointing.dir' = 'file:checkpoints';
+         SET 'execution.checkpointing.interval' = '5 ms';
+         SET 'execution.checkpointing.num-retained' = '1000';
+         SET 'state.backend.type' = 'memory';
+         CREATE TABLE t (id BIGINT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts - INTERVAL '1' MINUTE)
+           WITH ('connector' = 'filesystem', 'path' = 'in', 'format' = 'csv');
+         CREATE TABLE counts (k BIGINT, window_start TIMESTAMP(3), n BIGINT)
+           WITH ('connector' = 'filesystem', 'path' = 'counts', 'format' = 'csv');
+         INSERT INTO counts SELECT id % 100, window_start, COUNT(*)
+           FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' HOUR)) GROUP BY id % 100, window_start, window_end;";
+    // A key has two entries, its count and its timer. Two windows are open for the minute of the watermark.
+    let (keys, per_key, windows) = (100, 2, 2);
+    // An id is in the same file every time, and keys are in all of them.
+    for (files, parallelism) in [(1, 1), (4, 1), (4, 2), (4, 4), (4, 5)] {
+        let place = Place::new();
+        std::fs::create_dir(place.path("in")).expect("a new directory");
+        for file in 0..files {
+            let rows = (0..200_000).filter(|row| row % files == file);
+            let text: String = rows.map(|row| format!("{},{}\n", row * 7919 % 100_003, time(row / 2))).collect();
+            place.write(&format!("in/{file}.csv"), &text);
+        }
+        place.write("job.sql", job);
+        place.run(&format!("run job.sql --parallelism {parallelism}")).exits_with(0);
+        let entries = entries_in_checkpoints(&place);
+        let most = entries.iter().max().copied().unwrap_or_default();
+        assert!(most <= keys * per_key * windows, "{files} files, {parallelism} workers: {entries:?}");
+        let lines = lines(&place, "counts");
+        let counted: u64 = lines.iter().filter_map(|line| line.rsplit(',').next()?.parse::<u64>().ok()).sum();
+        assert_eq!(counted, 200_000, "{files} files, {parallelism} workers");
+    }
+}
+
 #[test]
 fn a_watched_directory_takes_in_new_files_once_through_restores_at_any_parallelism() {
     let place = Place::new();

@@ -4,7 +4,7 @@
 //! messages. It opens a tick only for a reason: a source has rows, a checkpoint is due, an operator waits for a
 //! processing time that has come, someone must be told of a commit or of new splits, or the job ends.
 
-use crate::control::{Control, Cut, NewSplit, ReportBody};
+use crate::control::{Control, Cut, NewSplit, ReportBody, Standing};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
@@ -100,6 +100,8 @@ pub(crate) struct Coordinator {
 struct Source {
     ready: bool,
     ended: bool,
+    /// Set for a source whose workers are aligned.
+    standing: Option<Standing>,
 }
 
 impl Coordinator {
@@ -188,9 +190,15 @@ impl Coordinator {
                 }
                 Step::None
             }
+            ReportBody::Aligned(standing) => {
+                if let Some(source) = self.sources.get_mut(&(node, worker)) {
+                    source.standing = Some(standing);
+                }
+                Step::None
+            }
             ReportBody::Ended => {
                 if let Some(source) = self.sources.get_mut(&(node, worker)) {
-                    *source = Source { ready: false, ended: true };
+                    *source = Source { ready: false, ended: true, standing: None };
                 }
                 Step::None
             }
@@ -297,7 +305,8 @@ impl Coordinator {
         } else {
             None
         };
-        let waiting = self.sources.values().any(|source| source.ready) || self.next_wake_ms() <= now_ms;
+        let align_ms = self.align_ms();
+        let waiting = self.has_rows(&align_ms) || self.next_wake_ms() <= now_ms;
         let paced = self.paced_at.is_none_or(|at| now >= at + self.pace.tick_interval);
         let goes_on = waiting && paced && !stopping;
         let told = !self.completed.is_empty() || !self.aborted.is_empty() || !self.splits.is_empty();
@@ -319,14 +328,41 @@ impl Coordinator {
         if goes_on {
             self.paced_at = Some(now);
         }
+        if !stopping {
+            // The tick takes what waits. Whoever has more says so anew.
+            self.sources.values_mut().filter_map(|source| source.standing.as_mut()).for_each(|standing| {
+                standing.waiting_ms = None;
+            });
+        }
         self.next_tick += 1;
         Some(Control {
             cut,
             now_ms,
             read: !stopping,
+            align_ms,
             splits: std::mem::take(&mut self.splits),
             completed: std::mem::take(&mut self.completed),
             aborted: std::mem::take(&mut self.aborted),
+        })
+    }
+
+    /// For each source whose workers are aligned, the watermark that all its splits were read up to.
+    fn align_ms(&self) -> BTreeMap<usize, i64> {
+        let nodes: BTreeSet<usize> =
+            self.sources.iter().filter(|(_, source)| source.standing.is_some()).map(|((node, _), _)| *node).collect();
+        let least_ms = |node: usize| {
+            let of_node = self.sources.range((node, 0)..=(node, usize::MAX)).filter(|(_, source)| !source.ended);
+            // Of one that has not said anything yet, all is to come.
+            of_node.map(|(_, source)| source.standing.map_or(i64::MIN, |standing| standing.read_ms)).min()
+        };
+        nodes.into_iter().map(|node| (node, least_ms(node).unwrap_or(i64::MAX))).collect()
+    }
+
+    /// Whether a source has rows for a tick.
+    fn has_rows(&self, align_ms: &BTreeMap<usize, i64>) -> bool {
+        self.sources.iter().any(|((node, _), source)| match source.standing.and_then(|standing| standing.waiting_ms) {
+            Some(waiting_ms) => align_ms.get(node).is_some_and(|align_ms| waiting_ms <= *align_ms),
+            None => source.ready,
         })
     }
 
@@ -346,7 +382,7 @@ impl Coordinator {
         let timeout = self.pending.as_ref().filter(|pending| !pending.committing);
         let timeout = timeout.map(|pending| pending.begun + self.pace.checkpoint_timeout);
         let paced = self.paced_at.map_or(now, |at| at + self.pace.tick_interval);
-        let reads = self.sources.values().any(|source| source.ready).then_some(paced);
+        let reads = self.has_rows(&self.align_ms()).then_some(paced);
         let wakes = (!self.wakes_ms.is_empty() && !self.last_cut_sent).then(|| {
             let wait_ms = self.next_wake_ms().saturating_sub(now_ms).clamp(0, LONGEST_WAIT_MS);
             paced.max(now + Duration::from_millis(wait_ms.unsigned_abs()))

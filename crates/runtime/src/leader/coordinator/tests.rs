@@ -89,6 +89,29 @@ fn the_end_of_all_sources_is_a_last_cut_and_nothing_follows() {
 }
 
 #[test]
+fn aligned_workers_are_told_how_far_all_have_read_and_ticks_open_for_rows_up_to_there() {
+    let now = Instant::now();
+    let pace = Pace { tick_interval: Duration::ZERO, checkpoint_interval: None, ticks_in_flight: 10, ..pace() };
+    let mut coordinator = Coordinator::new(pace, [A].into(), [(0, 0), (0, 1), (0, 2)], 7, now);
+    let stands = |coordinator: &mut Coordinator, worker, waiting_ms, read_ms| {
+        coordinator.report(0, worker, ReportBody::Aligned(Standing { waiting_ms, read_ms }));
+    };
+    coordinator.report(0, 2, ReportBody::Ended);
+    stands(&mut coordinator, 0, Some(5), 20);
+    assert!(coordinator.poll(now, 0, Wish::None).is_none(), "worker 1 may have rows before 5");
+    stands(&mut coordinator, 1, None, 4);
+    assert!(coordinator.poll(now, 0, Wish::None).is_none());
+    stands(&mut coordinator, 1, Some(4), 10);
+    let control = coordinator.poll(now, 0, Wish::None).expect("both have rows up to 10");
+    assert_eq!((control.read, control.align_ms), (true, [(0, 10)].into()));
+    assert!(coordinator.poll(now, 0, Wish::None).is_none(), "that tick takes them");
+    stands(&mut coordinator, 0, Some(11), 20);
+    coordinator.report(0, 1, ReportBody::Ended);
+    let control = coordinator.poll(now, 0, Wish::None).expect("nobody else is left");
+    assert_eq!(control.align_ms, [(0, 20)].into());
+}
+
+#[test]
 fn a_wish_to_stop_is_a_last_cut_that_is_not_the_end_of_input() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);

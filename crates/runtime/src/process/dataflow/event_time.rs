@@ -25,6 +25,11 @@ impl Sender {
             _ => self.time_ms = self.time_ms.max(time_ms),
         }
     }
+
+    /// Its watermark, if it holds back event time.
+    pub(crate) fn active_ms(self) -> Option<i64> {
+        (!self.idle && !self.ended).then_some(self.time_ms)
+    }
 }
 
 /// What all senders say together.
@@ -40,8 +45,7 @@ impl Together {
     /// whoever is idle does not hold back what another had reached before. [`MAX`](i64::MAX) once all have ended, but
     /// not while one is idle, which may have rows again.
     pub(crate) fn of(senders: impl Iterator<Item = Sender> + Clone) -> Self {
-        let active = senders.clone().filter(|sender| !sender.idle && !sender.ended);
-        if let Some(least_ms) = active.map(|sender| sender.time_ms).min() {
+        if let Some(least_ms) = senders.clone().filter_map(Sender::active_ms).min() {
             Together { time_ms: least_ms, idle: false }
         } else if senders.clone().all(|sender| sender.ended) {
             Together { time_ms: i64::MAX, idle: false }

@@ -8,6 +8,7 @@ mod control_input;
 mod event_time;
 mod key_group_parts;
 mod keyed;
+mod read_ahead;
 mod sink;
 mod source;
 mod split_times;

@@ -1,10 +1,11 @@
 //! The source operator: rows from a reader thread into ticks.
 
 use super::event_time::Together;
+use super::read_ahead::{Next, ReadAhead, SplitNews};
 use super::split_times::SplitTimes;
 use super::task::Addressed;
 use crate::batch::ChangeBatch;
-use crate::control::{Control, NewSplit, Report, ReportBody};
+use crate::control::{Control, NewSplit, Report, ReportBody, Standing};
 use crate::graph::{NodeId, SourceNode};
 use crate::metrics::Progress;
 use crate::process::environment::Environment;
@@ -22,6 +23,10 @@ use timely::scheduling::activate::SyncActivator;
 
 /// The bytes one worker takes into one tick, give or take a reader's batch: what bounds a tick of wide rows.
 const BYTES_PER_TICK: usize = 16 << 20;
+/// An aligned source has so many ticks' rows waiting, so that it has some when the others have caught up.
+const TICKS_AHEAD: usize = 2;
+/// The least rows for a tick of an aligned source.
+const ALIGNED_ROWS_PER_TICK_MIN: usize = 8192;
 
 /// A source on one worker.
 #[derive(Debug)]
@@ -31,6 +36,14 @@ pub(super) struct SourceTask {
     worker: usize,
     reader: Reader,
     splits: SplitTimes,
+    ahead: ReadAhead,
+    /// Whether its splits are released together with those of other workers.
+    aligned: bool,
+    rows_per_tick: usize,
+    /// Why reading has ended too early. What was read before is taken first.
+    failed: Option<Error>,
+    /// Whether the reader has ended; the source has once all is taken.
+    reader_ended: bool,
     /// The watermark last sent, and whether the source was idle then.
     sent_watermark: (i64, bool),
     ended: bool,
@@ -58,6 +71,10 @@ impl SourceTask {
         let watched = source.source.monitor_interval().is_some();
         // Known from the first tick on: how soon a thread comes to say so must not hold back event time.
         let ended = assignments.is_empty() && !watched;
+        let unread = all.iter().filter(|split| !split.state.finished).count();
+        // Rows of a split that does not end may be long in coming, and the others are not to wait for them.
+        let has_event_time = source.watermarks.is_some() && source.row_watermark;
+        let aligned = has_event_time && source.source.splits_end() && (watched || unread > 1);
         let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
         let setup = ReaderSetup {
             source: source.source.clone(),
@@ -76,35 +93,39 @@ impl SourceTask {
             reader.no_more();
         }
         let splits = SplitTimes::new(mine.iter().map(|split| split.state.clone()), watched);
-        let sent_watermark = (i64::MIN, false);
-        let progress = Progress::default();
-        Ok(SourceTask { environment, node, worker, reader, splits, sent_watermark, ended, reported: None, progress })
+        let rows_per_tick = match aligned {
+            // All workers' rows together are those of a tick.
+            true => (plan.rows_per_tick / readers.len().max(1)).max(ALIGNED_ROWS_PER_TICK_MIN.min(plan.rows_per_tick)),
+            false => plan.rows_per_tick,
+        };
+        Ok(SourceTask {
+            environment,
+            node,
+            worker,
+            reader,
+            splits,
+            ahead: ReadAhead::new(source.row_watermark),
+            aligned,
+            rows_per_tick,
+            failed: None,
+            reader_ended: false,
+            sent_watermark: (i64::MIN, false),
+            ended,
+            reported: None,
+            progress: Progress::default(),
+        })
     }
 
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
         self.begin_with(&control.splits);
-        let (mut rows, mut bytes) = (0, 0);
-        while control.read && rows < self.environment.plan.rows_per_tick && bytes < BYTES_PER_TICK {
-            match self.reader.try_next() {
-                None => break,
-                Some(FromReader::Failed(error)) => return Err(error),
-                Some(FromReader::Ended) => self.ended = true,
-                Some(FromReader::NotBefore(bounds)) => self.splits.not_before(&bounds),
-                Some(FromReader::Idle(index)) => self.splits.idle(index),
-                Some(FromReader::SplitEnded(index)) => self.splits.ended(index),
-                Some(FromReader::Batch(index, batch)) => {
-                    let count = batch.rows.num_rows();
-                    rows += count;
-                    self.progress.read += count as u64;
-                    self.progress.skipped += batch.skipped;
-                    if let Some(batch) = Some(self.splits.took(index, batch)).filter(|_| count > 0) {
-                        let batch = ChangeBatch::inserts(batch);
-                        bytes += batch.byte_len();
-                        give(Messages::one(Message::Rows(batch)));
-                    }
-                }
-            }
+        if control.read {
+            let align_ms = match self.aligned {
+                true => control.align_ms.get(&self.node).copied().unwrap_or(i64::MIN),
+                false => i64::MAX,
+            };
+            self.read(align_ms, &mut give)?;
+            self.reported = self.reported.take().filter(|_| !self.aligned);
         }
         let Together { time_ms, idle } = self.splits.together();
         if self.ended || control.cut.is_some_and(|cut| cut.end_of_input) {
@@ -114,6 +135,79 @@ impl SourceTask {
             self.send_watermark(time_ms, idle, &mut give);
         }
         Ok(())
+    }
+
+    /// Takes rows that do not lie beyond `align_ms`, as many as fit in a tick.
+    fn read(&mut self, align_ms: i64, give: &mut impl FnMut(Messages)) -> Result<()> {
+        let (mut rows, mut bytes) = (0, 0);
+        loop {
+            self.fill(self.rows_per_tick - rows, BYTES_PER_TICK.saturating_sub(bytes));
+            let Some(next) = self.ahead.next(align_ms, self.rows_per_tick - rows)? else { break };
+            match next {
+                Next::News(index, news) => self.heard(index, news),
+                Next::Rows(index, released) => {
+                    let skipped = released.batch_end.as_ref().map_or(0, |end| end.skipped);
+                    let count = released.rows.num_rows();
+                    rows += count;
+                    self.progress.read += count as u64;
+                    self.progress.skipped += skipped;
+                    let batch = ChangeBatch::inserts(self.splits.took(index, released));
+                    if count > 0 {
+                        bytes += batch.byte_len();
+                        give(Messages::one(Message::Rows(batch)));
+                    }
+                }
+            }
+            if rows >= self.rows_per_tick || bytes >= BYTES_PER_TICK {
+                break;
+            }
+        }
+        if self.ahead.is_empty() {
+            self.ended |= self.reader_ended;
+            if let Some(error) = self.failed.take() {
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes what the reader has until so much waits. An aligned source goes on while it has nothing of the split that
+    /// is furthest behind: all wait for that.
+    fn fill(&mut self, rows: usize, bytes: usize) {
+        let (rows, bytes) = match self.aligned {
+            true => (self.rows_per_tick * TICKS_AHEAD, BYTES_PER_TICK * TICKS_AHEAD),
+            false => (rows, bytes),
+        };
+        while !self.reader_ended && self.failed.is_none() {
+            let is_full = self.ahead.rows() >= rows || self.ahead.bytes() >= bytes;
+            if is_full && !(self.aligned && self.splits.lacks_at(self.splits.read_ms(&self.ahead), &self.ahead)) {
+                break;
+            }
+            match self.reader.try_next() {
+                None => break,
+                Some(FromReader::Failed(error)) => self.failed = Some(error),
+                Some(FromReader::Ended) => self.reader_ended = true,
+                Some(FromReader::NotBefore(bounds)) => self.splits.not_before(&bounds),
+                Some(FromReader::Idle(index)) => self.hear(index, SplitNews::Idle),
+                Some(FromReader::SplitEnded(index)) => self.hear(index, SplitNews::Ended),
+                Some(FromReader::Batch(index, batch)) => self.ahead.push_batch(index, batch),
+            }
+        }
+    }
+
+    /// Takes note of news of a split, once what was read of it before is taken.
+    fn hear(&mut self, index: usize, news: SplitNews) {
+        match self.ahead.read_ms(index) {
+            Some(_) => self.ahead.push_news(index, news),
+            None => self.heard(index, news),
+        }
+    }
+
+    fn heard(&mut self, index: usize, news: SplitNews) {
+        match news {
+            SplitNews::Idle => self.splits.idle(index),
+            SplitNews::Ended => self.splits.ended(index),
+        }
     }
 
     /// Takes up those of new splits that are this worker's.
@@ -149,12 +243,27 @@ impl SourceTask {
         if !progress.is_empty() {
             news.push(self.report(ReportBody::Progress(progress)));
         }
-        let body = if self.ended { ReportBody::Ended } else { ReportBody::Ready(self.reader.has_next()) };
+        let body = match self.ended {
+            true => ReportBody::Ended,
+            false if self.aligned => {
+                self.fill(0, 0);
+                ReportBody::Aligned(self.standing())
+            }
+            false => ReportBody::Ready(self.reader.has_next() || !self.ahead.is_empty()),
+        };
         if self.reported.as_ref() != Some(&body) {
             self.reported = Some(body.clone());
             news.push(self.report(body));
         }
         news
+    }
+
+    /// Where an aligned source stands.
+    fn standing(&self) -> Standing {
+        // The end, and an error, come with a tick.
+        let waits_for_tick = self.ahead.is_empty() && (self.reader_ended || self.failed.is_some());
+        let waiting_ms = if waits_for_tick { Some(i64::MIN) } else { self.ahead.waiting_ms() };
+        Standing { waiting_ms, read_ms: self.splits.read_ms(&self.ahead) }
     }
 
     /// The positions, as this source's part of a checkpoint.

@@ -1,7 +1,7 @@
 //! The splits of a source on one worker, and the event time they make together.
 
 use super::event_time::{Sender, Together};
-use crate::process::reader::SplitBatch;
+use super::read_ahead::{BatchEnd, ReadAhead, Released};
 use arrow_array::RecordBatch;
 use headpond_checkpoint::manifest::SplitState;
 
@@ -46,17 +46,37 @@ impl SplitTimes {
         }
     }
 
-    /// Takes note of a batch, and returns its rows.
-    pub(super) fn took(&mut self, index: usize, batch: SplitBatch) -> RecordBatch {
-        let SplitBatch { rows, position, watermark_ms, skipped } = batch;
+    /// Takes note of rows that were taken, and returns them.
+    pub(super) fn took(&mut self, index: usize, released: Released) -> RecordBatch {
+        let Released { rows, watermark_ms, batch_end } = released;
         let state = &mut self.states[index];
-        state.position = position;
-        state.rows += rows.num_rows() as u64;
-        state.skipped += skipped;
+        let count = rows.num_rows() as u64;
+        state.rows += count;
+        state.rows_past_position += count;
+        if let Some(BatchEnd { position, skipped }) = batch_end {
+            state.position = position;
+            state.rows_past_position = 0;
+            state.skipped += skipped;
+        }
         state.watermark_ms = (watermark_ms != i64::MIN).then_some(watermark_ms);
         (state.idle, state.not_before_ms) = (false, None);
         self.observe(index, watermark_ms, false);
         rows
+    }
+
+    /// The least watermark that a split was read up to: of what was taken or, where something waits, of that.
+    pub(super) fn read_ms(&self, ahead: &ReadAhead) -> i64 {
+        let reads = self.times.iter().enumerate().filter_map(|(index, time)| match ahead.read_ms(index) {
+            Some(read_ms) => Some(read_ms),
+            None => time.active_ms(),
+        });
+        reads.min().unwrap_or(i64::MAX)
+    }
+
+    /// Whether of a split that was not read further than `read_ms` nothing waits.
+    pub(super) fn lacks_at(&self, read_ms: i64, ahead: &ReadAhead) -> bool {
+        let mut times = self.times.iter().enumerate();
+        times.any(|(index, time)| ahead.read_ms(index).is_none() && time.active_ms().is_some_and(|at| at <= read_ms))
     }
 
     /// A split has had no rows for too long.

@@ -45,6 +45,10 @@ struct Split {
     index: usize,
     split: SourceSplit,
     position: Option<Value>,
+    /// Rows past the position that are left out when it is opened next.
+    rows_past_position: u64,
+    /// Malformed rows among those, of which nobody was told.
+    skipped: u64,
     watermark_ms: i64,
     /// Whether rows of it were read in this run.
     begun: bool,
@@ -63,12 +67,23 @@ impl Interleaved {
     }
 
     pub(super) fn add(&mut self, assignments: Vec<Assignment>) {
-        for Assignment { index, split, position, watermark_ms, not_before_ms } in assignments {
+        for assignment in assignments {
+            let Assignment { index, split, position, rows_past_position, watermark_ms, not_before_ms } = assignment;
             let begun = (watermark_ms != i64::MIN).then_some(watermark_ms);
             self.choice.add(begun.or(not_before_ms));
             let idleness = Idleness::default();
-            let (strategy, reader, begun) = (None, None, false);
-            self.splits.push(Split { index, split, position, watermark_ms, begun, strategy, reader, idleness });
+            self.splits.push(Split {
+                index,
+                split,
+                position,
+                rows_past_position,
+                skipped: 0,
+                watermark_ms,
+                begun: false,
+                strategy: None,
+                reader: None,
+                idleness,
+            });
         }
     }
 
@@ -219,6 +234,7 @@ impl Interleaved {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
         let rows = RecordBatch::try_new_with_options(self.setup.schema.clone(), columns, &options)
             .map_err(|error| Error::internal("a source's rows are not of its schema").because(error))?;
+        let skipped = skipped + std::mem::take(&mut split.skipped);
         Ok(SplitBatch { rows, position, watermark_ms: split.watermark_ms, skipped })
     }
 
@@ -234,8 +250,9 @@ impl Interleaved {
             self.close(last);
         }
         let began = Instant::now();
-        let reader = self.opened(&self.splits[place])?;
+        let mut reader = self.opened(&self.splits[place])?;
         let split = &mut self.splits[place];
+        split.leave_out(&mut *reader)?;
         split.reader = Some(reader);
         self.open.push(place);
         self.stay = split.begun.then(|| (place, began.elapsed() * READS_PER_OPENING));
@@ -255,6 +272,20 @@ impl Interleaved {
 
     fn strategy(&self) -> Result<Option<Box<dyn WatermarkStrategy>>> {
         self.setup.watermarks.as_ref().map(|make| (make.0)()).transpose()
+    }
+}
+
+impl Split {
+    /// Reads over the rows that were taken before.
+    fn leave_out(&mut self, reader: &mut dyn SplitReader) -> Result<()> {
+        while self.rows_past_position > 0 {
+            let most = usize::try_from(self.rows_past_position).unwrap_or(usize::MAX).min(ROWS_PER_BATCH);
+            let Some(batch) = reader.next(most).map_err(|error| located(error, &self.split))? else { break };
+            self.rows_past_position = self.rows_past_position.saturating_sub(batch.rows.num_rows() as u64);
+            self.skipped += batch.skipped;
+            self.position = Some(batch.position);
+        }
+        Ok(())
     }
 }
 

@@ -45,6 +45,8 @@ pub(crate) struct Assignment {
     pub(crate) index: usize,
     pub(crate) split: SourceSplit,
     pub(crate) position: Option<Value>,
+    /// Rows past the position that are left out.
+    pub(crate) rows_past_position: u64,
     /// The watermark of what was read of it before; `i64::MIN` for none.
     pub(crate) watermark_ms: i64,
     /// What its first row says of a split of which nothing was read, where that is known.
@@ -58,6 +60,7 @@ impl Assignment {
             index,
             split,
             position: (!state.position.is_null()).then(|| state.position.clone()),
+            rows_past_position: state.rows_past_position,
             watermark_ms: state.watermark_ms.unwrap_or(i64::MIN),
             not_before_ms: state.not_before_ms,
         }
