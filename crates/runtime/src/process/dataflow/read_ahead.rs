@@ -127,20 +127,20 @@ impl ReadAhead {
         }
     }
 
-    /// Takes what is furthest behind in event time, if it does not lie beyond `align_ms`: at most `rows_max` rows.
-    pub(super) fn next(&mut self, align_ms: i64, rows_max: usize) -> Result<Option<Next>> {
+    /// Takes what is furthest behind in event time, if it does not lie beyond `align_ms`.
+    pub(super) fn next(&mut self, align_ms: i64) -> Result<Option<Next>> {
         let Some(at) = (0..self.waiting.len()).min_by_key(|&at| self.head_ms(self.waiting[at])) else {
             return Ok(None);
         };
         let split = self.waiting[at];
-        if self.head_ms(split) > align_ms || rows_max == 0 {
+        if self.head_ms(split) > align_ms {
             return Ok(None);
         }
         let queue = &mut self.splits[split];
         let next = match queue.front_mut() {
             Some(Waiting::Batch(batch)) => {
                 let (count, watermark_ms) = match self.has_row_watermark {
-                    true => released(batch, align_ms, rows_max)?,
+                    true => released(batch, align_ms)?,
                     false => (batch.rows.num_rows(), batch.watermark_ms),
                 };
                 let rows = batch.rows.slice(0, count);
@@ -172,12 +172,12 @@ impl ReadAhead {
     }
 }
 
-/// How many rows of a batch lie not beyond `align_ms`, at most `rows_max`, and the split's watermark behind them.
-fn released(batch: &SplitBatch, align_ms: i64, rows_max: usize) -> Result<(usize, i64)> {
+/// How many rows of a batch do not lie beyond `align_ms`, and the split's watermark behind them.
+fn released(batch: &SplitBatch, align_ms: i64) -> Result<(usize, i64)> {
     let before = row_watermarks(&batch.rows)
         .ok_or_else(|| Error::internal("a source's rows have no column of their split's watermark"))?;
     // A split's watermark never goes back.
-    let count = before.partition_point(|before_ms| *before_ms <= align_ms).min(rows_max);
+    let count = before.partition_point(|before_ms| *before_ms <= align_ms);
     Ok((count, before.get(count).copied().unwrap_or(batch.watermark_ms)))
 }
 

@@ -23,10 +23,8 @@ use timely::scheduling::activate::SyncActivator;
 
 /// The bytes one worker takes into one tick, give or take a reader's batch: what bounds a tick of wide rows.
 const BYTES_PER_TICK: usize = 16 << 20;
-/// An aligned source has so many ticks' rows waiting, so that it has some when the others have caught up.
-const TICKS_AHEAD: usize = 2;
-/// The least rows for a tick of an aligned source.
-const ALIGNED_ROWS_PER_TICK_MIN: usize = 8192;
+/// The least rows that wait on a worker of an aligned source, if there are some to be read.
+const ALIGNED_ROWS_MIN: usize = 8192;
 
 /// A source on one worker.
 #[derive(Debug)]
@@ -94,8 +92,8 @@ impl SourceTask {
         }
         let splits = SplitTimes::new(mine.iter().map(|split| split.state.clone()), watched);
         let rows_per_tick = match aligned {
-            // All workers' rows together are those of a tick.
-            true => (plan.rows_per_tick / readers.len().max(1)).max(ALIGNED_ROWS_PER_TICK_MIN.min(plan.rows_per_tick)),
+            // What waits on all workers together is what fits in a tick.
+            true => (plan.rows_per_tick / readers.len().max(1)).max(ALIGNED_ROWS_MIN.min(plan.rows_per_tick)),
             false => plan.rows_per_tick,
         };
         Ok(SourceTask {
@@ -137,12 +135,15 @@ impl SourceTask {
         Ok(())
     }
 
-    /// Takes rows that do not lie beyond `align_ms`, as many as fit in a tick.
+    /// Takes rows that do not lie beyond `align_ms`, as many as fit in a tick. Those of an aligned source all fit.
     fn read(&mut self, align_ms: i64, give: &mut impl FnMut(Messages)) -> Result<()> {
         let (mut rows, mut bytes) = (0, 0);
         loop {
-            self.fill(self.rows_per_tick - rows, BYTES_PER_TICK.saturating_sub(bytes));
-            let Some(next) = self.ahead.next(align_ms, self.rows_per_tick - rows)? else { break };
+            if !self.aligned && (rows >= self.rows_per_tick || bytes >= BYTES_PER_TICK) {
+                break;
+            }
+            self.fill(rows, bytes);
+            let Some(next) = self.ahead.next(align_ms)? else { break };
             match next {
                 Next::News(index, news) => self.heard(index, news),
                 Next::Rows(index, released) => {
@@ -158,9 +159,6 @@ impl SourceTask {
                     }
                 }
             }
-            if rows >= self.rows_per_tick || bytes >= BYTES_PER_TICK {
-                break;
-            }
         }
         if self.ahead.is_empty() {
             self.ended |= self.reader_ended;
@@ -171,15 +169,12 @@ impl SourceTask {
         Ok(())
     }
 
-    /// Takes what the reader has until so much waits. An aligned source goes on while it has nothing of the split that
-    /// is furthest behind: all wait for that.
+    /// Takes what the reader has until as much waits as fits in a tick that has these rows already. An aligned source
+    /// goes on while it has nothing of the split that is furthest behind: all wait for that.
     fn fill(&mut self, rows: usize, bytes: usize) {
-        let (rows, bytes) = match self.aligned {
-            true => (self.rows_per_tick * TICKS_AHEAD, BYTES_PER_TICK * TICKS_AHEAD),
-            false => (rows, bytes),
-        };
         while !self.reader_ended && self.failed.is_none() {
-            let is_full = self.ahead.rows() >= rows || self.ahead.bytes() >= bytes;
+            let is_full =
+                self.ahead.rows() + rows >= self.rows_per_tick || self.ahead.bytes() + bytes >= BYTES_PER_TICK;
             if is_full && !(self.aligned && self.splits.lacks_at(self.splits.read_ms(&self.ahead), &self.ahead)) {
                 break;
             }
