@@ -5,7 +5,8 @@ pub use crate::storage::{Damage, Problem};
 use crate::storage::{CheckpointStorage, Verifier, find_checkpoints};
 use crate::store::Stores;
 use headpond_state::printable::OneLine;
-use headpond_state::{CheckpointId, Context, Error, Result};
+use headpond_state::{CheckpointId, Context, Error, ErrorKind, Result};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// The result of a verification.
@@ -17,6 +18,17 @@ pub struct Report {
     /// completed, or their manifests were removed: nothing tells which, so they do not count as damaged. No restart
     /// takes them.
     pub incomplete: Vec<Incomplete>,
+    /// Jobs of which it cannot be told where they were restored from, so that none goes on by itself.
+    pub lost_rewinds: Vec<LostRewind>,
+}
+
+/// A job whose note about where it was restored from is damaged.
+#[derive(Debug)]
+pub struct LostRewind {
+    /// The name of the job's directory.
+    pub job: String,
+    /// What is wrong.
+    pub error: Error,
 }
 
 /// A checkpoint's directory without a manifest.
@@ -33,7 +45,7 @@ pub struct Incomplete {
 impl Report {
     /// Whether nothing is wrong.
     pub fn is_sound(&self) -> bool {
-        self.checkpoints.iter().all(|checkpoint| checkpoint.problems.is_empty())
+        self.lost_rewinds.is_empty() && self.checkpoints.iter().all(|checkpoint| checkpoint.problems.is_empty())
     }
 }
 
@@ -52,6 +64,8 @@ pub struct CheckpointReport {
     pub bytes: u64,
     /// What is wrong; empty for a sound checkpoint.
     pub problems: Vec<Problem>,
+    /// Whether no restart takes it by itself, since the job went back behind it.
+    pub left_behind: bool,
 }
 
 /// Verifies what is at `location`: a directory of jobs, a job's directory, or one checkpoint. `stores` opens its store.
@@ -63,10 +77,18 @@ pub struct CheckpointReport {
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is no such directory or no checkpoint in it, else as the
 /// store's. Damage is not an error; it is the report.
 pub fn verify(stores: &dyn Stores, location: &str) -> Result<Report> {
-    let (mut checkpoints, mut incomplete) = (Vec::new(), Vec::new());
+    let (mut checkpoints, mut incomplete, mut lost_rewinds) = (Vec::new(), Vec::new(), Vec::new());
     let found = find_checkpoints(stores, location)?;
     for storage in &found.jobs {
-        verify_job(storage, found.only, &mut checkpoints)?;
+        let left_behind = match storage.left_behind() {
+            Ok(left_behind) => left_behind,
+            Err(error) if error.kind() == ErrorKind::Corrupt => {
+                lost_rewinds.push(LostRewind { job: storage.job().to_owned(), error });
+                BTreeSet::new()
+            }
+            Err(error) => return Err(error),
+        };
+        verify_job(storage, found.only, &left_behind, &mut checkpoints)?;
         let ids = storage.without_manifest()?.into_iter().filter(|id| found.only.is_none_or(|only| only == *id));
         incomplete.extend(ids.map(|id| Incomplete { job: storage.job().to_owned(), id, location: storage.locate(id) }));
     }
@@ -82,12 +104,13 @@ pub fn verify(stores: &dyn Stores, location: &str) -> Result<Report> {
             .with(Context::Path, location)
             .hint("give a checkpoint directory, a job's directory in it, or one `chk-<n>` of a job"));
     }
-    Ok(Report { checkpoints, incomplete })
+    Ok(Report { checkpoints, incomplete, lost_rewinds })
 }
 
 fn verify_job(
     storage: &CheckpointStorage,
     only: Option<CheckpointId>,
+    left_behind: &BTreeSet<CheckpointId>,
     reports: &mut Vec<CheckpointReport>,
 ) -> Result<()> {
     let mut verifier = Verifier::new(storage);
@@ -103,6 +126,7 @@ fn verify_job(
             files: 0,
             bytes: 0,
             problems: Vec::new(),
+            left_behind: left_behind.contains(&summary.id),
         };
         match summary.manifest {
             Err(error) => report.problems.push(Problem { path: manifest_path, damage: Damage::Manifest(error) }),
@@ -131,15 +155,18 @@ impl fmt::Display for Report {
     /// One line per checkpoint, and one per problem below it; then one per directory without a checkpoint.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for checkpoint in &self.checkpoints {
-            let CheckpointReport { job, id, files, bytes, problems, .. } = checkpoint;
+            let CheckpointReport { job, id, files, bytes, problems, left_behind, .. } = checkpoint;
             let job = OneLine(job);
+            let left_behind = if *left_behind { ", left behind" } else { "" };
             match problems.len() {
-                0 => writeln!(f, "{job} chk-{id}: sound ({files} files, {bytes} bytes)")?,
-                1 => writeln!(f, "{job} chk-{id}: 1 problem")?,
-                count => writeln!(f, "{job} chk-{id}: {count} problems")?,
+                0 => writeln!(f, "{job} chk-{id}: sound ({files} files, {bytes} bytes){left_behind}")?,
+                1 => writeln!(f, "{job} chk-{id}: 1 problem{left_behind}")?,
+                count => writeln!(f, "{job} chk-{id}: {count} problems{left_behind}")?,
             }
             problems.iter().try_for_each(|problem| writeln!(f, "  {problem}"))?;
         }
-        self.incomplete.iter().try_for_each(|incomplete| writeln!(f, "{incomplete}"))
+        self.incomplete.iter().try_for_each(|incomplete| writeln!(f, "{incomplete}"))?;
+        let mut lost = self.lost_rewinds.iter();
+        lost.try_for_each(|lost| writeln!(f, "{}: {}", OneLine(&lost.job), OneLine(&lost.error.to_string())))
     }
 }

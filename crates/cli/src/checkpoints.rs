@@ -10,6 +10,7 @@ use headpond_checkpoint::{CheckpointSummary, Failpoints, Manifest, Stores, find_
 use headpond_launch::stores::stores;
 use headpond_state::printable::OneLine;
 use headpond_state::{Context, Error, Result};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// Carries the command out.
@@ -55,9 +56,14 @@ const COLUMNS: [&str; 9] =
 fn list(stores: &dyn Stores, location: &str) -> Result<()> {
     let mut table = vec![COLUMNS.map(str::to_owned)];
     let mut notes = String::new();
+    let mut left_behind = BTreeMap::new();
+    for storage in &find_checkpoints(stores, location)?.jobs {
+        left_behind.insert(storage.job().to_owned(), storage.left_behind()?);
+    }
+    let is_left_behind = |job: &str, id| left_behind.get(job).is_some_and(|ids| ids.contains(&id));
     for (job, summary) in summaries(stores, location)? {
         match &summary.manifest {
-            Ok(manifest) => table.push(row(&job, manifest)),
+            Ok(manifest) => table.push(row(&job, manifest, is_left_behind(&job, summary.id))),
             Err(error) => {
                 let cells = [job, summary.id.to_string(), "damaged".to_owned()];
                 let mut cells = cells.into_iter();
@@ -67,10 +73,13 @@ fn list(stores: &dyn Stores, location: &str) -> Result<()> {
             }
         }
     }
+    if left_behind.values().any(|ids| !ids.is_empty()) {
+        notes.push_str("left behind: the job went back to before it, and a restart does not take it\n");
+    }
     console::data(&(format::table(&table) + &notes))
 }
 
-fn row(job: &str, manifest: &Manifest) -> [String; COLUMNS.len()] {
+fn row(job: &str, manifest: &Manifest, left_behind: bool) -> [String; COLUMNS.len()] {
     let rows: u64 = manifest.sources.iter().flat_map(|source| &source.splits).map(|split| split.rows).sum();
     let states = manifest.operators.iter().flat_map(|operator| &operator.subtasks);
     let entries: u64 = states.filter_map(|subtask| subtask.state.as_ref()).map(|state| state.entries).sum();
@@ -84,7 +93,7 @@ fn row(job: &str, manifest: &Manifest) -> [String; COLUMNS.len()] {
         job.to_owned(),
         manifest.checkpoint.to_string(),
         time(i64::try_from(manifest.created_ms).unwrap_or(i64::MAX)),
-        kind.to_owned(),
+        if left_behind { format!("{kind}, left behind") } else { kind.to_owned() },
         manifest.parallelism.to_string(),
         Count(rows).to_string(),
         Count(entries).to_string(),
@@ -139,6 +148,9 @@ fn check(stores: &dyn Stores, location: &str) -> Result<()> {
     let damaged = report.checkpoints.iter().filter(|checkpoint| !checkpoint.problems.is_empty()).count();
     if report.is_sound() {
         return Ok(());
+    }
+    if let Some(lost) = report.lost_rewinds.into_iter().next() {
+        return Err(lost.error);
     }
     let all = report.checkpoints.len();
     let error = Error::corrupt(format!("{damaged} of {all} checkpoints are damaged")).with(Context::Path, location);

@@ -86,6 +86,36 @@ fn a_run_that_was_overtaken_where_there_are_no_locks_publishes_nothing() -> Resu
     Ok(())
 }
 
+#[test]
+fn a_run_whose_staged_files_another_run_took_away_says_that_it_was_overtaken() -> Result<()> {
+    let row = changes(&["+I a 1"]);
+    for primary_key in [vec![], vec![0]] {
+        // Held before its first file, while it writes one, and while that waits for its commit.
+        for held in ["before", "writing", "prepared"] {
+            let directory = tempdir().unwrap();
+            let table = table(directory.path()).with_primary_key(primary_key.clone());
+            let mut run = Run::start("a1", &table, &append_sink(&table), 1, None, &[])?;
+            run.write(&row)?;
+            run.checkpoint(1)?;
+            if held != "before" {
+                // More than is written at once.
+                (0..if held == "writing" { 100_000 } else { 1 }).try_for_each(|_| run.write(&row))?;
+            }
+            let prepared = if held == "prepared" { Some(run.prepare(2, false)?) } else { None };
+            Run::start("a2", &table, &append_sink(&table), 1, None, &[])?;
+            let failed = match prepared {
+                Some(prepared) => run.commit(2, &prepared),
+                None => run.write(&row).and_then(|()| run.prepare(2, false)).map(drop),
+            };
+            // What is written after that is no rows of anybody's, and its commit finds out.
+            let error = failed.and_then(|()| run.checkpoint(3).map(drop)).unwrap_err();
+            assert!(error.kind() == ErrorKind::Fenced && error.message().contains("attempt a2"), "{held}: {error}");
+            assert_eq!(published(directory.path()), Vec::<String>::new());
+        }
+    }
+    Ok(())
+}
+
 /// Runs a job that publishes a row for each of its checkpoints.
 fn publish(
     table: &TableDescription,

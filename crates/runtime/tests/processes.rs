@@ -109,6 +109,9 @@ fn a_checkpoint_of_two_processes_is_restored_in_three_and_then_in_one() {
     let options = checkpointed(dir.path(), 4);
     let failed = InProcesses { dir: dir.path(), processes: 2, options, graph: &graph }.run();
     assert_eq!(failed.expect_err("it was planted").kind(), ErrorKind::Invalid);
+    let leader = Leader::prepare(graph(For::Leader), checkpointed(dir.path(), 3), 3).expect("it can be prepared");
+    assert!(leader.restoration().is_some(), "the two processes have completed a checkpoint");
+    drop(leader);
 
     let endless = |whose| totals(Numbers { unbounded: true, ..slow() }, None, &sink_of(whose, &published));
     let options = checkpointed(dir.path(), 3);

@@ -11,6 +11,7 @@ use crate::manifest::Manifest;
 use crate::store::Incoming;
 use headpond_state::{CheckpointId, Context, Error, Remedy, Result};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -129,6 +130,17 @@ impl CheckpointStorage {
             return Err(damaged(format!("its content has the hash {hash}, it says {}", found.blake3)));
         }
         Ok(Some(found.rewind))
+    }
+
+    /// The checkpoints that no restart takes by itself, since the job went back behind them.
+    ///
+    /// # Errors
+    /// As [`rewind`](Self::rewind).
+    pub fn left_behind(&self) -> Result<BTreeSet<CheckpointId>> {
+        let Some(rewind) = self.rewind()? else { return Ok(BTreeSet::new()) };
+        let observed = self.observe()?;
+        let considered: BTreeSet<CheckpointId> = considered(&observed, Some(&rewind)).iter().map(|it| it.id).collect();
+        Ok(observed.iter().map(|found| found.id).filter(|id| !considered.contains(id)).collect())
     }
 
     /// What a run goes on from that is not told otherwise: the newest checkpoint that is sound and was not left behind.

@@ -82,6 +82,7 @@ fn a_restore_that_is_killed_before_its_first_checkpoint_is_gone_on_with() {
     assert!(taken.len() > 1, "{taken:?}");
     place.run(&format!("savepoint export checkpoints/job/chk-{older} savepoints --name s")).exits_with(0);
     crash(&place, &format!("--restore checkpoints/job/chk-{older}"), "before-manifest:1");
+    assert_left_behind(&place, older);
     stop(&place, "run job.sql").exits_with(0).says(&format!("\"checkpoint\":{older},"));
     assert_exact(&place);
     // Back to a savepoint, behind which there are checkpoints now.
@@ -93,6 +94,29 @@ fn a_restore_that_is_killed_before_its_first_checkpoint_is_gone_on_with() {
     let ran = stop(&place, "run job.sql").exits_with(0);
     assert!(!ran.err.contains("resumed"), "{}", ran.err);
     assert_exact(&place);
+}
+
+/// Checks that people are told which checkpoints a restart does not take: all beyond `older`.
+fn assert_left_behind(place: &Place, older: u64) {
+    let list = place.run("checkpoint list checkpoints").exits_with(0).out;
+    assert!(list.contains("left behind: the job went back"), "{list}");
+    let verified = place.run("checkpoint verify checkpoints").exits_with(0).out;
+    for line in verified.lines().filter(|line| line.contains(": sound")) {
+        let id: u64 = line["job chk-".len()..].split(':').next().and_then(|id| id.parse().ok()).expect("a number");
+        assert_eq!(line.ends_with(", left behind"), id > older, "{verified}");
+    }
+}
+
+#[test]
+fn a_damaged_note_of_where_a_job_was_restored_from_is_found_by_verify() {
+    let place = place();
+    stop(&place, "run job.sql").exits_with(0);
+    stop(&place, "run job.sql --restore none").exits_with(0);
+    let note = place.path("checkpoints/job/rewind.json");
+    let text = std::fs::read_to_string(&note).expect("it is there");
+    std::fs::write(&note, text.replace("anew", "anev")).expect("it can be written");
+    place.run("checkpoint verify checkpoints").exits_with(5).says("rewind.json");
+    place.run("run job.sql").exits_with(5).says("rewind.json");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! checkpoints, which their names tell.
 
 use super::directory::{Directory, FileName};
+use super::output_claim::OwnersWriter;
 use super::row_writer::RowWriter;
 use super::staged_file::StagedFile;
 use crate::table::TableDescription;
@@ -79,7 +80,7 @@ impl Sink for AppendSink {
 
     fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
         self.table.check_schema(&setup.schema)?;
-        Ok(Box::new(AppendWriter {
+        let writer = AppendWriter {
             table: self.table.clone(),
             directory: self.directory.clone(),
             changelog: self.changelog,
@@ -88,15 +89,19 @@ impl Sink for AppendSink {
             rows: RowWriter::of(&self.table)?,
             file: None,
             unwritten: Vec::new(),
-        }))
+        };
+        Ok(Box::new(OwnersWriter::new(writer, &self.directory, setup.job)))
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
         self.directory.check_newest(job)?;
-        for committable in self.directory.prepared(committables)? {
-            self.directory.publish(committable)?;
-        }
-        self.directory.settle(&job.attempt, Some(checkpoint))
+        let publish = || {
+            for committable in self.directory.prepared(committables)? {
+                self.directory.publish(committable)?;
+            }
+            self.directory.settle(&job.attempt, Some(checkpoint))
+        };
+        publish().map_err(|error| self.directory.why(job, error))
     }
 }
 

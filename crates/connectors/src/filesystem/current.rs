@@ -7,6 +7,7 @@
 
 use super::current_lines::CurrentLines;
 use super::directory::{Directory, FileName};
+use super::output_claim::OwnersWriter;
 use super::row_writer::RowWriter;
 use crate::table::TableDescription;
 use headpond_runtime::sink::{Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
@@ -92,7 +93,7 @@ impl Sink for CurrentSink {
     fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
         self.table.check_schema(&setup.schema)?;
         let state = setup.state.ok_or_else(no_state)?;
-        Ok(Box::new(CurrentWriter {
+        let writer = CurrentWriter {
             directory: self.directory.clone(),
             attempt: setup.job.attempt.clone(),
             subtask: setup.subtask,
@@ -101,16 +102,13 @@ impl Sink for CurrentSink {
             lines: CurrentLines::register(&self.table, self.upsert, state)?,
             table: self.table.clone(),
             changed: true,
-        }))
+        };
+        Ok(Box::new(OwnersWriter::new(writer, &self.directory, setup.job)))
     }
 
     fn commit(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
         self.directory.check_newest(job)?;
-        let OfWorkers { newest, older } = newest_of(self.directory.prepared(committables)?);
-        older.into_iter().try_for_each(|older| self.directory.unstage(older))?;
-        newest.values().try_for_each(|committable| self.directory.publish(committable))?;
-        self.remove_replaced(&newest)?;
-        self.directory.settle(&job.attempt, Some(checkpoint))
+        self.publish(job, checkpoint, committables).map_err(|error| self.directory.why(job, error))
     }
 }
 
@@ -135,6 +133,14 @@ fn newest_of(committables: Vec<&Committable>) -> OfWorkers<'_> {
 }
 
 impl CurrentSink {
+    fn publish(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
+        let OfWorkers { newest, older } = newest_of(self.directory.prepared(committables)?);
+        older.into_iter().try_for_each(|older| self.directory.unstage(older))?;
+        newest.values().try_for_each(|committable| self.directory.publish(committable))?;
+        self.remove_replaced(&newest)?;
+        self.directory.settle(&job.attempt, Some(checkpoint))
+    }
+
     /// Removes the files that the published ones replace.
     fn remove_replaced(&self, newest: &BTreeMap<usize, &Committable>) -> Result<()> {
         let published = self.directory.published()?;

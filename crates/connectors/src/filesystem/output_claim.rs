@@ -1,11 +1,12 @@
-//! One run at a time owns a sink's directory.
+//! One run at a time owns a sink's directory. One that has been overtaken, and finds its files gone, says so.
 
 use super::directory::{Directory, failed, staged_name};
 use super::output_lock::{Holder, OutputLock};
 use super::output_owner::OutputOwner;
-use headpond_runtime::sink::{OutputClaim, SinkJob};
-use headpond_runtime::{Error, Result};
+use headpond_runtime::sink::{OutputClaim, SinkContext, SinkJob, SinkWriter};
+use headpond_runtime::{ChangeBatch, Error, ErrorKind, Keys, Result};
 use headpond_state::{AttemptId, CheckpointId, Context};
+use serde_json::Value;
 
 const OWNER: &str = "owner.json";
 
@@ -32,7 +33,42 @@ impl OutputClaim for DirectoryClaim {
     }
 }
 
+/// A writer of a run, which may be overtaken.
+#[derive(Debug)]
+pub(super) struct OwnersWriter<W> {
+    writer: W,
+    directory: Directory,
+    job: SinkJob,
+}
+
+impl<W: SinkWriter> OwnersWriter<W> {
+    pub(super) fn new(writer: W, directory: &Directory, job: &SinkJob) -> Self {
+        OwnersWriter { writer, directory: directory.clone(), job: job.clone() }
+    }
+}
+
+impl<W: SinkWriter> SinkWriter for OwnersWriter<W> {
+    fn write(&mut self, batch: &ChangeBatch, keys: Option<&Keys>, cx: &mut SinkContext<'_>) -> Result<()> {
+        let written = self.writer.write(batch, keys, cx);
+        written.map_err(|error| self.directory.why(&self.job, error))
+    }
+
+    fn prepare(&mut self, checkpoint: CheckpointId, last: bool, cx: &mut SinkContext<'_>) -> Result<Option<Value>> {
+        let prepared = self.writer.prepare(checkpoint, last, cx);
+        prepared.map_err(|error| self.directory.why(&self.job, error))
+    }
+}
+
 impl Directory {
+    /// The reason of an error: that another run has taken the directory over, and what was staged in it away, or what
+    /// the error says.
+    pub(super) fn why(&self, job: &SinkJob, error: Error) -> Error {
+        match self.check_newest(job) {
+            Err(overtaken) if overtaken.kind() == ErrorKind::Fenced => overtaken,
+            _ => error,
+        }
+    }
+
     /// Looks who owns the directory.
     ///
     /// # Errors
