@@ -1,11 +1,11 @@
 //! I/O threads: what blocks runs here, so that no worker waits for a disk or a store.
 
-use crate::lock::lock;
 use crate::panics;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use headpond_state::{Error, Result};
+use parking_lot::Mutex;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 
 type Work = Box<dyn FnOnce() + Send>;
@@ -19,7 +19,7 @@ pub(crate) struct IoThreads {
 
 impl fmt::Debug for IoThreads {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IoThreads").field("threads", &lock(&self.threads).len()).finish_non_exhaustive()
+        f.debug_struct("IoThreads").field("threads", &self.threads.lock().len()).finish_non_exhaustive()
     }
 }
 
@@ -34,7 +34,7 @@ impl IoThreads {
     }
 
     pub(crate) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        if let Some(sender) = lock(&self.work).as_ref() {
+        if let Some(sender) = self.work.lock().as_ref() {
             // Receivers live until the threads are joined, which takes the sender first.
             let _ = sender.send(Box::new(work));
         }
@@ -43,8 +43,8 @@ impl IoThreads {
     /// Lets the threads finish what they have and waits for them. Called by the thread that runs the job: work keeps
     /// this object alive, and a thread cannot wait for itself.
     pub(crate) fn finish(&self) {
-        *lock(&self.work) = None;
-        let threads = std::mem::take(&mut *lock(&self.threads));
+        *self.work.lock() = None;
+        let threads = std::mem::take(&mut *self.threads.lock());
         for thread in threads {
             // What they do is caught; their own loop does not panic.
             let _ = thread.join();

@@ -15,7 +15,6 @@ pub mod job;
 pub mod key;
 mod leader;
 pub mod link;
-mod lock;
 mod message;
 pub mod metrics;
 pub mod numbers;

@@ -1,11 +1,10 @@
 //! What people look at while a job runs, and what its summary says.
 
-use crate::lock::lock;
 use headpond_checkpoint::decisions::references::Retained;
 use headpond_state::{CheckpointId, Error, OperatorId, StateUsage};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -151,17 +150,17 @@ impl JobMetrics {
 
     /// The figures of each operator on each worker.
     pub fn operators(&self) -> BTreeMap<(OperatorId, usize), OperatorFigures> {
-        lock(&self.operators).clone()
+        self.operators.lock().clone()
     }
 
     /// The figures of checkpoints.
     pub fn checkpoints(&self) -> CheckpointFigures {
-        lock(&self.checkpoints).clone()
+        self.checkpoints.lock().clone()
     }
 
     /// What the state of all operators takes.
     pub fn state(&self) -> StateUsage {
-        lock(&self.operators).values().fold(StateUsage::default(), |sum, figures| sum.plus(&figures.state))
+        self.operators.lock().values().fold(StateUsage::default(), |sum, figures| sum.plus(&figures.state))
     }
 
     pub(crate) fn add(&self, progress: &Progress) {
@@ -179,17 +178,17 @@ impl JobMetrics {
     }
 
     pub(crate) fn set_operator(&self, id: &OperatorId, worker: usize, figures: OperatorFigures) {
-        lock(&self.operators).insert((id.clone(), worker), figures);
+        self.operators.lock().insert((id.clone(), worker), figures);
     }
 
     pub(crate) fn sync_phase(&self, took: Duration) {
-        let mut checkpoints = lock(&self.checkpoints);
+        let mut checkpoints = self.checkpoints.lock();
         checkpoints.sync_max = checkpoints.sync_max.max(took);
         checkpoints.sync_total += took;
     }
 
     pub(crate) fn checkpoint_completed(&self, completed: CompletedCheckpoint) {
-        let mut checkpoints = lock(&self.checkpoints);
+        let mut checkpoints = self.checkpoints.lock();
         checkpoints.completed += 1;
         checkpoints.uploaded_bytes += completed.uploaded_bytes;
         checkpoints.failing = None;
@@ -197,11 +196,11 @@ impl JobMetrics {
     }
 
     pub(crate) fn checkpoints_retained(&self, retained: Retained) {
-        lock(&self.checkpoints).retained = retained;
+        self.checkpoints.lock().retained = retained;
     }
 
     pub(crate) fn checkpoint_failed(&self, error: &Error) {
-        let mut checkpoints = lock(&self.checkpoints);
+        let mut checkpoints = self.checkpoints.lock();
         checkpoints.failed += 1;
         checkpoints.failing = Some(error.to_string());
     }

@@ -3,11 +3,12 @@
 use headpond_state::{
     CheckpointSink, CheckpointSource, ContentHash, Context, Error, KeyedStateHandle, Result, StateFile,
 };
+use parking_lot::{Mutex, MutexGuard};
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A store of content-addressed files in memory. Clones share it.
 ///
@@ -83,7 +84,7 @@ impl MemoryStore {
     }
 
     fn files(&self) -> MutexGuard<'_, HashMap<ContentHash, Arc<[u8]>>> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+        self.files.lock()
     }
 
     fn find(&self, file: &StateFile) -> Result<Arc<[u8]>> {

@@ -9,8 +9,9 @@ use headpond_state::{
     CheckpointSink, KeyGroupRange, KeyedStateHandle, MaxParallelism, Result, Snapshot, StateDescriptor, StateFile,
     StateSize,
 };
+use parking_lot::Mutex;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 /// Bytes of state for which another file is worth while.
 const FILE_BYTES: u64 = 8 << 20;
@@ -96,13 +97,13 @@ pub(crate) struct UploadedFiles(Mutex<Vec<(Part, StateFile, Vec<StateSize>)>>);
 
 impl UploadedFiles {
     fn find(&self, part: Part) -> Option<(StateFile, Vec<StateSize>)> {
-        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.0.lock();
         files.iter().find(|(known, ..)| *known == part).map(|(_, file, sizes)| (file.clone(), sizes.clone()))
     }
 
     /// Remembers a file; it replaces older versions of the same shards.
     fn add(&self, part: Part, (file, sizes): &(StateFile, Vec<StateSize>)) {
-        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.0.lock();
         let same = |known: &Part| (known.start, known.end) == (part.start, part.end);
         if files.iter().any(|(known, ..)| same(known) && known.changed_in > part.changed_in) {
             return;

@@ -1,7 +1,6 @@
 //! The factory.
 
 use crate::compaction::CompactionTotals;
-use crate::database::lock;
 use crate::handle_files::check_format;
 use crate::options::RocksDbOptions;
 use crate::reader::RocksDbReader;
@@ -13,10 +12,11 @@ use headpond_state::{
     Capabilities, KeyedBackendParams, KeyedStateBackend, KeyedStateHandle, MaxParallelism, RestoredState, Result,
     StateBackend,
 };
+use parking_lot::Mutex;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// Keyed state in RocksDB, on local disk; named as in Flink.
 ///
@@ -46,17 +46,17 @@ impl EmbeddedRocksDbStateBackend {
 
     /// What the compactions of all databases have read and written so far.
     pub fn compaction_totals(&self) -> CompactionTotals {
-        lock(&self.shared).as_ref().map(|shared| *lock(&shared.compacted)).unwrap_or_default()
+        self.shared.lock().as_ref().map(|shared| *shared.compacted.lock()).unwrap_or_default()
     }
 
     /// Bytes that block cache and memtables of all databases take.
     pub fn memory_bytes(&self) -> usize {
-        lock(&self.shared).as_ref().map_or(0, |shared| shared.cache.get_usage())
+        self.shared.lock().as_ref().map_or(0, |shared| shared.cache.get_usage())
     }
 
     /// Made when the first database is opened: a backend that is only configured starts no threads.
     fn shared(&self) -> Result<Arc<Shared>> {
-        let mut shared = lock(&self.shared);
+        let mut shared = self.shared.lock();
         if let Some(shared) = &*shared {
             return Ok(Arc::clone(shared));
         }

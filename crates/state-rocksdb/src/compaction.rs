@@ -9,7 +9,7 @@
 
 mod plan;
 
-use crate::database::{Database, lock};
+use crate::database::Database;
 use crate::expiry::Moment;
 use headpond_state::{Context, Error, Result};
 use plan::{Layout, Merge, excess, plan, plan_everything, plan_flushed, reclaim};
@@ -52,7 +52,7 @@ impl Database {
     /// Merges what the planner wants merged, and says whether that was anything. Leaves a cut whose files are not
     /// listed alone: the merge follows after it.
     pub(crate) fn compact_where_due(&self) -> Result<bool> {
-        let _one_at_a_time = lock(&self.compacting);
+        let _one_at_a_time = self.compacting.lock();
         let mut expired_bytes = 0;
         let mut merged = false;
         for name in self.column_families() {
@@ -63,19 +63,19 @@ impl Database {
                     return Ok(merged);
                 }
                 let Some(layout) = self.layout_if_due(&name, moment)? else {
-                    lock(&self.ledger).family(&name).overdue = false;
+                    self.ledger.lock().family(&name).overdue = false;
                     break;
                 };
                 let options = &self.shared.options.compaction;
-                lock(&self.ledger).family(&name).overdue = excess(&layout, options) > OVERDUE;
+                self.ledger.lock().family(&name).overdue = excess(&layout, options) > OVERDUE;
                 let Some(merge) = reclaim(&layout, options).or_else(|| plan(&layout, options)) else {
-                    lock(&self.ledger).family(&name).overdue = false;
+                    self.ledger.lock().family(&name).overdue = false;
                     expired_bytes += layout.expired();
                     break;
                 };
                 if let Err(error) = self.merge(&name, &layout, &merge, moment) {
                     // Whoever waits would wait for ever.
-                    lock(&self.ledger).family(&name).overdue = false;
+                    self.ledger.lock().family(&name).overdue = false;
                     return Err(error);
                 }
                 merged = true;
@@ -89,7 +89,7 @@ impl Database {
     /// it is uploaded once, by the checkpoint, and not a second time after a merge. Leaves out what has expired at
     /// `moment`, that of the cut.
     pub(crate) fn compact_flushed(&self, moment: Moment) -> Result<()> {
-        let Ok(_one_at_a_time) = self.compacting.try_lock() else { return Ok(()) };
+        let Some(_one_at_a_time) = self.compacting.try_lock() else { return Ok(()) };
         for name in self.column_families() {
             let mut bytes_left = FLUSHED_MAX;
             while !self.is_closed() && self.property(&name, "rocksdb.num-files-at-level0")? > 0 {
@@ -106,7 +106,7 @@ impl Database {
 
     /// Merges all files of every column family into its base, and leaves out what has expired at `moment`.
     pub(crate) fn compact_all(&self, moment: Moment) -> Result<CompactionTotals> {
-        let _one_at_a_time = lock(&self.compacting);
+        let _one_at_a_time = self.compacting.lock();
         let mut totals = CompactionTotals::default();
         for name in self.column_families() {
             self.check()?;
@@ -123,7 +123,7 @@ impl Database {
         let run_limit = self.shared.options.compaction.run_limit.max(2) as u64;
         let expires = self.expiry(column_family).is_some_and(|expiry| expiry.at(moment).is_some());
         let due = expires
-            || lock(&self.ledger).family(column_family).has_deletions()
+            || self.ledger.lock().family(column_family).has_deletions()
             || self.property(column_family, "rocksdb.num-files-at-level0")? >= run_limit;
         due.then(|| self.layout(column_family, moment)).transpose()
     }
@@ -134,7 +134,7 @@ impl Database {
             self.live_files()?.into_iter().filter(|file| file.column_family_name == column_family).collect();
         let expires = self.expiry(column_family);
         let expiry = expires.as_ref().and_then(|expiry| expiry.at(moment));
-        let mut ledger = lock(&self.ledger);
+        let mut ledger = self.ledger.lock();
         let known = ledger.family(column_family);
         known.observe(&files, expires.and_then(|expiry| expiry.restored_ages()));
         let expired = |file: &LiveFile| {
@@ -175,7 +175,7 @@ impl Database {
         let kept = expiry.and_then(|expiry| expiry.end_merge());
         let done = done?;
         let everything = merge.files.len() == layout.file_count();
-        lock(&self.ledger).family(column_family).merged(&done.output_files, kept, everything);
+        self.ledger.lock().family(column_family).merged(&done.output_files, kept, everything);
         let totals = done.job_info.map_or_else(CompactionTotals::default, |job| CompactionTotals {
             merges: 1,
             bytes_read: job.info().total_input_bytes(),
@@ -192,7 +192,7 @@ impl Database {
             ms = totals.elapsed_us / 1000,
             "merged files"
         );
-        lock(&self.shared.compacted).add(totals);
+        self.shared.compacted.lock().add(totals);
         Ok(totals)
     }
 }

@@ -9,19 +9,20 @@
 
 use crate::column_family::column_family_name;
 use crate::compaction::CompactionTotals;
-use crate::database::{Database, lock};
+use crate::database::Database;
 use crate::expiry::Moment;
 use crate::placement::{Placement, is_table};
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor, StateSize,
 };
+use parking_lot::Mutex;
 use rust_rocksdb::{FileType, LiveFile, LiveFilesStorageInfo, LiveFilesStorageInfoOptions};
 use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -117,7 +118,7 @@ impl Cut {
 
     /// The files of the cut. The first call waits for their flush and lists them.
     pub(crate) fn list(&self) -> Result<Arc<Listing>> {
-        let mut stage = lock(&self.stage);
+        let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Sealed) {
             let listed = self.list_now();
             self.unlisted.store(false, Ordering::Release);
@@ -141,7 +142,7 @@ impl Cut {
 
     /// Gives the cut up, if its files are not listed yet: nothing need wait for them any more.
     pub(crate) fn abort(&self) {
-        let mut stage = lock(&self.stage);
+        let mut stage = self.stage.lock();
         if matches!(*stage, Stage::Sealed) {
             *stage = Stage::Failed("the checkpoint was aborted".to_owned());
             self.unlisted.store(false, Ordering::Release);

@@ -11,6 +11,7 @@ use crate::shared::Shared;
 use crate::threads::Threads;
 use crate::upload::UploadedFiles;
 use headpond_state::{Context, Error, OperatorClock, Result, StateDescriptor};
+use parking_lot::{Condvar, Mutex};
 use rust_rocksdb::event_listener::{DBBackgroundErrorReason, EventListener, FlushJobInfo, MutableStatus};
 use rust_rocksdb::{
     BoundColumnFamily, ColumnFamilyDescriptor, CompactionCancellationToken, DBWithThreadMode, FlushOptions, LiveFile,
@@ -20,7 +21,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
 /// RocksDB, with column families that can be added through a shared reference.
@@ -81,7 +82,7 @@ impl Signals {
 
 impl Signals {
     fn notify(&self) {
-        let mut changes = lock(&self.changes);
+        let mut changes = self.changes.lock();
         *changes = changes.wrapping_add(1);
         self.changed.notify_all();
     }
@@ -125,7 +126,7 @@ impl Database {
 
     /// Adds the column family of a new state.
     pub(crate) fn create_column_family(&self, state: &StateDescriptor) -> Result<()> {
-        let options = options_with_expiry(&self.shared, state, &mut lock(&self.expiries));
+        let options = options_with_expiry(&self.shared, state, &mut self.expiries.lock());
         self.rocks
             .create_cf(column_family_name(&state.name), &options)
             .map_err(|cause| self.error("cannot create a state", cause).with(Context::State, &state.name))
@@ -133,7 +134,7 @@ impl Database {
 
     /// Adds the column family of a state that consists of these files, and moves them here.
     pub(crate) fn import_column_family(&self, state: &StateDescriptor, files: &[TableFile]) -> Result<()> {
-        let options = options_with_expiry(&self.shared, state, &mut lock(&self.expiries));
+        let options = options_with_expiry(&self.shared, state, &mut self.expiries.lock());
         import(&self.rocks, &column_family_name(&state.name), &options, files)
             .map_err(|cause| self.error("cannot take over restored state", cause).with(Context::State, &state.name))
     }
@@ -147,12 +148,12 @@ impl Database {
 
     /// The expiry of a column family, if it has one.
     pub(crate) fn expiry(&self, column_family: &str) -> Option<Arc<Expiry>> {
-        lock(&self.expiries).get(column_family).cloned()
+        self.expiries.lock().get(column_family).cloned()
     }
 
     /// Bytes of expired entries that merges have left out.
     pub(crate) fn reclaimed_bytes(&self) -> u64 {
-        lock(&self.expiries).values().map(|expiry| expiry.reclaimed_bytes()).sum()
+        self.expiries.lock().values().map(|expiry| expiry.reclaimed_bytes()).sum()
     }
 
     /// The column family of this name.
@@ -180,7 +181,7 @@ impl Database {
 
     /// Seals the memtable of a column family as part of a cut.
     pub(crate) fn flush_in_background(&self, column_family: &str) -> Result<()> {
-        lock(&self.ledger).family(column_family).seal(self.rocks.latest_sequence_number());
+        self.ledger.lock().family(column_family).seal(self.rocks.latest_sequence_number());
         let mut options = FlushOptions::new();
         options.set_wait(false);
         options.set_allow_write_stall(true);
@@ -207,7 +208,7 @@ impl Database {
     pub(crate) fn wait_for_compaction(&self, column_family: &str) -> Result<()> {
         let limit = self.shared.options.compaction.stop_limit as u64;
         self.wait_until(|| {
-            let overdue = lock(&self.ledger).family(column_family).overdue;
+            let overdue = self.ledger.lock().family(column_family).overdue;
             let waits = overdue || self.property(column_family, "rocksdb.num-files-at-level0")? >= limit;
             if waits {
                 self.request_compaction();
@@ -218,15 +219,15 @@ impl Database {
 
     fn wait_until(&self, mut done: impl FnMut() -> Result<bool>) -> Result<()> {
         loop {
-            let seen = *lock(&self.signals.changes);
+            let seen = *self.signals.changes.lock();
             self.check()?;
             if done()? {
                 return Ok(());
             }
-            let changes = lock(&self.signals.changes);
+            let mut changes = self.signals.changes.lock();
             // Something that has changed since the look is not to be waited for.
             if *changes == seen {
-                let _ = self.signals.changed.wait_timeout(changes, LOOK_AGAIN);
+                self.signals.changed.wait_for(&mut changes, LOOK_AGAIN);
             }
         }
     }
@@ -253,7 +254,7 @@ impl Database {
         if self.is_closed() {
             return Err(Error::closed("the state backend is closed"));
         }
-        match &*lock(&self.signals.background_error) {
+        match &*self.signals.background_error.lock() {
             Some(cause) => Err(from_text("cannot write state to local disk", &self.dir.database(), cause.clone())),
             None => Ok(()),
         }
@@ -271,13 +272,13 @@ impl Database {
 
     /// Makes `cut` the newest.
     pub(crate) fn set_newest_cut(&self, cut: &Arc<Cut>) {
-        *lock(&self.newest_cut) = Arc::downgrade(cut);
+        *self.newest_cut.lock() = Arc::downgrade(cut);
     }
 
     /// The newest cut, if its files have not been listed. There is never another: it is listed before the next is
     /// taken.
     pub(crate) fn unlisted_cut(&self) -> Option<Arc<Cut>> {
-        lock(&self.newest_cut).upgrade().filter(|cut| cut.is_unlisted())
+        self.newest_cut.lock().upgrade().filter(|cut| cut.is_unlisted())
     }
 
     /// Stops background work. The database is gone when the last user of it is.
@@ -285,7 +286,7 @@ impl Database {
         self.signals.closed.store(true, Ordering::Release);
         self.signals.notify();
         self.cancel.cancel();
-        drop(lock(&self.compacting));
+        drop(self.compacting.lock());
         self.rocks.cancel_all_background_work(true);
     }
 
@@ -318,7 +319,7 @@ impl EventListener for Listener {
 
     fn on_background_error(&self, _: DBBackgroundErrorReason, status: MutableStatus) {
         if let Err(cause) = status.result() {
-            let _ = lock(&self.0.background_error).get_or_insert_with(|| cause.to_string());
+            let _ = self.0.background_error.lock().get_or_insert_with(|| cause.to_string());
             self.0.notify();
         }
     }
@@ -383,9 +384,4 @@ fn options_with_expiry(
         expiries.insert(column_family_name(&state.name), expiry);
     }
     options
-}
-
-/// Locks. What the locks guard is whole at any time, so that a panic elsewhere does not matter.
-pub(crate) fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

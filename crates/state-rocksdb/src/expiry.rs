@@ -12,12 +12,13 @@
 use crate::age::{Ages, AgesBuilder};
 use headpond_state::OperatorClock;
 use headpond_state::ttl::{self, TimeDomain, TtlConfig};
+use parking_lot::{Mutex, MutexGuard};
 use rust_rocksdb::compaction_filter::CompactionFilter;
 use rust_rocksdb::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
 use rust_rocksdb::{CompactionDecision, Options};
 use std::ffi::CStr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// A moment in both domains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -119,8 +120,8 @@ impl Expiry {
         options.set_compaction_filter_factory(FilterFactory(Arc::clone(self)));
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Option<Ages>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn kept(&self) -> MutexGuard<'_, Option<Ages>> {
+        self.kept.lock()
     }
 }
 

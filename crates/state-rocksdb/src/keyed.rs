@@ -3,7 +3,7 @@
 use crate::age::Ages;
 use crate::column_family::column_family_name;
 use crate::cut::Cut;
-use crate::database::{Database, lock};
+use crate::database::Database;
 use crate::expiry::Moment;
 use crate::ledger::Written;
 use crate::read::Reader;
@@ -56,7 +56,7 @@ impl RocksDbKeyedState {
         max_parallelism: MaxParallelism,
         restored: Vec<StateDescriptor>,
     ) -> Self {
-        lock(&database.ledger).begin(database.rocks.latest_sequence_number());
+        database.ledger.lock().begin(database.rocks.latest_sequence_number());
         let mut without_log = WriteOptions::default();
         without_log.disable_wal(true);
         RocksDbKeyedState {
@@ -143,7 +143,7 @@ impl RocksDbKeyedState {
     /// Whether a memtable holds deletions of about as much as the files of its state may hide.
     fn hides_much_of_its_files(&self, column_family: &str) -> Result<bool> {
         let options = &self.database.shared.options.compaction;
-        let hidden = lock(&self.database.ledger).family(column_family).hidden_by_open() as f64;
+        let hidden = self.database.ledger.lock().family(column_family).hidden_by_open() as f64;
         // Half of what is allowed: the files may hide as much already.
         if hidden * 2.0 < options.dead_min as f64 {
             return Ok(false);
@@ -153,7 +153,7 @@ impl RocksDbKeyedState {
     }
 
     fn note_written(&mut self) -> Result<()> {
-        let mut ledger = lock(&self.database.ledger);
+        let mut ledger = self.database.ledger.lock();
         for (index, written) in self.written.iter_mut().enumerate() {
             if !written.is_empty() {
                 ledger.family(&self.column_families[index]).note(written);
@@ -175,7 +175,7 @@ impl RocksDbKeyedState {
             *looked_ms = now_ms;
             let name = &self.column_families[usize::from(index)];
             let aged = {
-                let mut ledger = lock(&self.database.ledger);
+                let mut ledger = self.database.ledger.lock();
                 let open = ledger.family(name).open();
                 let expired =
                     open.stamps.map_or(0.0, |(from, to)| Ages::even(from, to).expired_share(ttl.ttl_ms, now_ms));
@@ -203,7 +203,7 @@ impl RocksDbKeyedState {
             {
                 self.database.seal(&name)?;
                 self.database.wait_for_compaction(&name)?;
-            } else if lock(&self.database.ledger).family(&name).overdue && self.database.unlisted_cut().is_none() {
+            } else if self.database.ledger.lock().family(&name).overdue && self.database.unlisted_cut().is_none() {
                 // A merge does not begin while a cut is not listed, and who lists it may be waiting for this.
                 self.database.wait_for_compaction(&name)?;
             }

@@ -4,9 +4,9 @@ use crate::compaction::CompactionTotals;
 use crate::options::RocksDbOptions;
 use crate::threads::Threads;
 use headpond_state::{Error, Result};
+use parking_lot::Mutex;
 use rust_rocksdb::{Cache, Env, HyperClockCacheOptions, WriteBufferManager};
 use std::fmt;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The components that the databases of a backend share.

@@ -1,8 +1,9 @@
 //! A few named threads that run jobs in the order they come.
 
 use headpond_state::{Error, Result};
+use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -44,7 +45,7 @@ impl Threads {
 
 fn run_jobs(queue: &Mutex<mpsc::Receiver<Job>>) {
     loop {
-        let next = queue.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let next = queue.lock().recv();
         let Ok(job) = next else { return };
         // A job that panics must not take the thread with it: others wait in the queue.
         if catch_unwind(AssertUnwindSafe(job)).is_err() {

@@ -6,11 +6,11 @@
 //! ([`placement`](crate::placement)).
 
 use crate::cut::{Cut, LocalFile};
-use crate::database::lock;
 use headpond_state::{CheckpointSink, KeyedStateHandle, Result, Snapshot, StateFile};
+use parking_lot::Mutex;
 use serde_json::json;
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// The name of the format of handles that this backend writes.
 pub const FORMAT: &str = "rocksdb";
@@ -87,16 +87,16 @@ pub(crate) struct UploadedFiles(Mutex<HashMap<String, StateFile>>);
 impl UploadedFiles {
     /// What is known of the file.
     pub(crate) fn get(&self, file: &LocalFile) -> Option<StateFile> {
-        lock(&self.0).get(&file.name).filter(|known| known.length == file.size).cloned()
+        self.0.lock().get(&file.name).filter(|known| known.length == file.size).cloned()
     }
 
     /// Remembers a file that was uploaded or fetched under the name it has locally.
     pub(crate) fn insert(&self, file: StateFile) {
-        lock(&self.0).insert(file.name.clone(), file);
+        self.0.lock().insert(file.name.clone(), file);
     }
 
     /// Forgets the files that `keep` does not want.
     pub(crate) fn retain(&self, keep: impl Fn(&str) -> bool) {
-        lock(&self.0).retain(|name, _| keep(name));
+        self.0.lock().retain(|name, _| keep(name));
     }
 }

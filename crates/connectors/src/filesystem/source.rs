@@ -13,11 +13,12 @@ use arrow_schema::SchemaRef;
 use headpond_runtime::source::{ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
+use parking_lot::Mutex;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The source of a table of files.
@@ -101,7 +102,7 @@ impl Source for FileSource {
 
     fn splits(&self) -> Result<Vec<SourceSplit>> {
         let files = self.files.list(self.monitor_interval.is_some())?;
-        let mut listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut listed = self.listed.lock();
         for file in &files {
             // The first length counts: a file that is listed again must not be shorter then.
             listed.entry(file.id.clone()).or_insert_with(|| regular_length(&file.path));
@@ -119,7 +120,7 @@ impl Source for FileSource {
                 .remedy(Remedy::StartAnew));
         }
         let mut input = Input::open(&path)?;
-        let listed = self.listed.lock().unwrap_or_else(PoisonError::into_inner).get(&split.id).copied();
+        let listed = self.listed.lock().get(&split.id).copied();
         input.require_length(listed.max(at.map(|at| at.length)).unwrap_or(0))?;
         let rows_reader = self.begin(&path, &mut input)?;
         let mut rows = 0;

@@ -6,15 +6,15 @@ use crate::checkpointing::{AFTER_SINK_COMMIT, BEFORE_SINK_COMMIT, DURING_SINK_CO
 use crate::control::{Cut, KeyedPart, SinkPart, parse_part};
 use crate::graph::{NodeId, NodeKind};
 use crate::io_threads::IoThreads;
-use crate::lock::lock;
 use crate::metrics::CompletedCheckpoint;
 use crate::sink::Committable;
 use headpond_checkpoint::layout::SharedName;
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState};
 use headpond_checkpoint::storage::{PendingCheckpoint, TakenFiles};
 use headpond_state::{CheckpointId, Context, Error, Result};
+use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// All parts of a checkpoint by (node, worker), as JSON.
@@ -51,7 +51,7 @@ impl Committer {
         let Some(checkpointing) = self.job.options.checkpointing.as_ref().filter(|_| cut.persist) else {
             return Ok(None);
         };
-        let base = lock(&self.base).clone();
+        let base = self.base.lock().clone();
         let attempt = &self.job.sink_job.attempt;
         let id = CheckpointId(cut.checkpoint);
         let pending = checkpointing.storage.begin(id, attempt, base.as_ref(), checkpointing.incremental)?;
@@ -132,7 +132,7 @@ fn commit(
         match checkpointing.storage.commit(pending, manifest) {
             Ok(manifest) => {
                 job.metrics.checkpoint_completed(completed(id, begun, &manifest));
-                *lock(base) = Some(manifest);
+                *base.lock() = Some(manifest);
             }
             Err(error) => return Outcome::Failed(error),
         }

@@ -1,13 +1,13 @@
 //! A running job in the hands of other threads: the request to stop, requests for checkpoints.
 
 use super::coordinator::Wish;
-use crate::lock::lock;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use headpond_checkpoint::storage::{CheckpointStorage, Hold};
 use headpond_state::{CheckpointId, Error, Result};
+use parking_lot::Mutex;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 
 /// A handle by which other threads (a signal's, a progress display's) reach a running job.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +62,7 @@ impl JobControl {
         let (sender, answer) = bounded(1);
         {
             // Both at once, for who looks at the same time: the wish for a last checkpoint is none for another.
-            let mut requests = lock(&self.0.requests);
+            let mut requests = self.0.requests.lock();
             requests.push(CheckpointRequest { sender, last });
             if last {
                 self.0.stop.store(true, Ordering::Release);
@@ -74,7 +74,7 @@ impl JobControl {
 
     /// What is wanted of the job.
     pub(crate) fn wish(&self) -> Wish {
-        let requests = lock(&self.0.requests);
+        let requests = self.0.requests.lock();
         match (self.is_stopping(), requests.is_empty()) {
             (true, _) => Wish::Stop,
             (false, false) => Wish::Checkpoint,
@@ -84,23 +84,23 @@ impl JobControl {
 
     /// Takes those who wait for the checkpoint that begins now, which is the `last` one or not.
     pub(crate) fn take_requests(&self, last: bool) -> Vec<CheckpointRequest> {
-        lock(&self.0.requests).extract_if(.., |request| last || !request.last).collect()
+        self.0.requests.lock().extract_if(.., |request| last || !request.last).collect()
     }
 
     /// Nobody answers any more, and nobody is to be woken.
     pub(crate) fn close(&self) {
         self.take_requests(true);
-        *lock(&self.0.waker) = None;
+        *self.0.waker.lock() = None;
     }
 
     fn wake(&self) {
-        if let Some(waker) = lock(&self.0.waker).as_ref() {
+        if let Some(waker) = self.0.waker.lock().as_ref() {
             waker();
         }
     }
 
     pub(crate) fn wake_by(&self, waker: impl Fn() + Send + 'static) {
-        *lock(&self.0.waker) = Some(Box::new(waker));
+        *self.0.waker.lock() = Some(Box::new(waker));
     }
 }
 

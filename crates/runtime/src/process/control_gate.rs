@@ -1,9 +1,8 @@
 //! Where the leader's ticks wait for worker 0.
 
 use crate::control::Control;
-use crate::lock::lock;
+use parking_lot::Mutex;
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use timely::scheduling::activate::SyncActivator;
 
 /// What the leader has sent for the dataflow.
@@ -24,22 +23,22 @@ pub(crate) struct ControlGate {
 
 impl ControlGate {
     pub(crate) fn put(&self, gated: Gated) {
-        lock(&self.waiting).push_back(gated);
-        if let Some(waker) = lock(&self.waker).as_ref() {
+        self.waiting.lock().push_back(gated);
+        if let Some(waker) = self.waker.lock().as_ref() {
             // A worker that has ended takes nothing more.
             let _ = waker.activate();
         }
     }
 
     pub(crate) fn take(&self) -> VecDeque<Gated> {
-        std::mem::take(&mut *lock(&self.waiting))
+        std::mem::take(&mut *self.waiting.lock())
     }
 
     /// Whom to wake from now on, for what has come before, too.
     pub(crate) fn wake_by(&self, waker: SyncActivator) {
         // First the waker, then the look at what has come: whoever puts does it the other way round.
-        *lock(&self.waker) = Some(waker.clone());
-        if !lock(&self.waiting).is_empty() {
+        *self.waker.lock() = Some(waker.clone());
+        if !self.waiting.lock().is_empty() {
             let _ = waker.activate();
         }
     }

@@ -19,7 +19,6 @@ pub use connections::Connections;
 
 use crate::graph::JobGraph;
 use crate::link::{Inbox, Link};
-use crate::lock::lock;
 use crate::message::{Notice, Order, ToLeader, ToProcess};
 use crate::panics;
 use crate::plan::Plan;
@@ -28,9 +27,10 @@ use environment::Environment;
 use headpond_checkpoint::storage::{StateFiles, find_checkpoints};
 use headpond_checkpoint::{LocalStores, Stores};
 use headpond_state::{CheckpointId, CheckpointSource, Context, Error, Result, StateBackend};
+use parking_lot::Mutex;
 use shared::Shared;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use uploads::Uploads;
 
 /// What a process has of its own.
@@ -173,11 +173,11 @@ struct Orders {
 
 impl Orders {
     fn upload_by(&self, uploads: &Arc<Uploads>) {
-        *lock(&self.uploads) = Some(uploads.clone());
+        *self.uploads.lock() = Some(uploads.clone());
     }
 
     fn forget_uploads(&self) {
-        *lock(&self.uploads) = None;
+        *self.uploads.lock() = None;
     }
 
     fn end(&self) {
@@ -188,7 +188,7 @@ impl Orders {
     }
 
     fn uploads(&self) -> Option<Arc<Uploads>> {
-        lock(&self.uploads).clone()
+        self.uploads.lock().clone()
     }
 }
 

@@ -3,11 +3,11 @@
 use crate::control::Report;
 use crate::failure::Failure;
 use crate::link::Link;
-use crate::lock::lock;
 use crate::message::{Notice, ToLeader};
 use headpond_state::Error;
+use parking_lot::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
 use timely::scheduling::activate::SyncActivator;
 
 /// Shared by the workers, readers and I/O threads of one process.
@@ -56,11 +56,11 @@ impl Shared {
 
     /// Whom to wake when the job fails: a worker, before it looks whether it has.
     pub(crate) fn wake_by(&self, worker: SyncActivator) {
-        lock(&self.workers).push(worker);
+        self.workers.lock().push(worker);
     }
 
     fn wake(&self) {
-        for worker in lock(&self.workers).iter() {
+        for worker in self.workers.lock().iter() {
             // One that has ended already need not be woken.
             let _ = worker.activate();
         }

@@ -3,16 +3,16 @@
 use super::shared::Shared;
 use crate::control::Cut;
 use crate::io_threads::IoThreads;
-use crate::lock::lock;
 use crate::message::Notice;
 use crate::panics;
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use headpond_checkpoint::layout::SharedName;
 use headpond_checkpoint::storage::{Claims, Intake, StateFiles, TakenFiles};
 use headpond_state::{CheckpointId, Error, KeyedStateHandle, Result, Snapshot, StateFile};
+use parking_lot::{Condvar, Mutex};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use timely::scheduling::activate::SyncActivator;
 
 /// Threads for uploads.
@@ -83,7 +83,7 @@ impl Uploads {
 
     fn intake(self: &Arc<Self>, id: CheckpointId, base: Option<CheckpointId>) -> Result<Arc<Intake>> {
         let files = self.files.as_ref().ok_or_else(|| Error::internal("a job without checkpoints has a cut"))?;
-        let state = &mut *lock(&self.state);
+        let state = &mut *self.state.lock();
         if state.over.is_some_and(|over| id <= over) {
             return Err(over());
         }
@@ -107,7 +107,7 @@ impl Uploads {
         let stored = uploaded.and_then(|handle| Ok((intake.finish()?, handle)));
         match stored {
             Ok((files, handle)) => {
-                lock(&self.state).named.entry(id).or_default().extend(handle.files.iter().map(SharedName::of));
+                self.state.lock().named.entry(id).or_default().extend(handle.files.iter().map(SharedName::of));
                 self.tell_taken(id, files);
                 Ok(handle)
             }
@@ -126,7 +126,7 @@ impl Uploads {
     /// The checkpoint is over: whoever still uploads for it fails.
     pub(crate) fn checkpoint_over(&self, id: CheckpointId) {
         let running = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.over = state.over.max(Some(id));
             let later = state.running.split_off(&CheckpointId(id.0 + 1));
             std::mem::replace(&mut state.running, later)
@@ -137,14 +137,14 @@ impl Uploads {
 
     /// The leader has claimed a name.
     pub(crate) fn claimed(&self, request: u64) {
-        lock(&self.state).unanswered.remove(&request);
+        self.state.lock().unanswered.remove(&request);
         self.answered.notify_all();
     }
 
     /// The leader answers no more.
     pub(crate) fn end(&self) {
         let running = {
-            let mut state = lock(&self.state);
+            let mut state = self.state.lock();
             state.ended = true;
             std::mem::take(&mut state.running)
         };
@@ -178,7 +178,7 @@ impl Claims for AskLeader {
     fn claim(&self, checkpoint: CheckpointId, name: &SharedName) -> Result<()> {
         let Uploads { state, answered, shared, .. } = self.uploads.as_ref();
         let request = {
-            let mut state = lock(state);
+            let mut state = state.lock();
             state.requests += 1;
             let request = state.requests;
             state.unanswered.insert(request);
@@ -187,7 +187,8 @@ impl Claims for AskLeader {
         shared.tell(Notice::Claim { request, checkpoint: checkpoint.0, name: name.clone() });
         let is_over = |state: &State| state.ended || state.over.is_some_and(|over| checkpoint <= over);
         let waits = |state: &mut State| state.unanswered.contains(&request) && !is_over(state);
-        let mut state = answered.wait_while(lock(state), waits).unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.lock();
+        answered.wait_while(&mut state, waits);
         match state.unanswered.remove(&request) {
             false => Ok(()),
             true => Err(over()),
