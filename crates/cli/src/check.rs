@@ -5,6 +5,7 @@ use crate::format::Count;
 use crate::{console, report, script, settings};
 use headpond_checkpoint::Failpoints;
 use headpond_config::options;
+use headpond_connectors::Connectors;
 use headpond_launch::backend::Backend;
 use headpond_launch::stores::stores;
 use headpond_runtime::JobOptions;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 /// # Errors
 /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the job cannot be restored, else as [`script::plan`]
 /// and [`restore::check`].
-pub(crate) fn check(arguments: &CheckArguments) -> Result<()> {
-    let planned = script::plan(&arguments.file, settings::load_for_check(arguments)?)?;
+pub(crate) fn check(arguments: &CheckArguments, connectors: &Connectors) -> Result<()> {
+    let planned = script::plan(&arguments.file, settings::load_for_check(arguments)?, connectors)?;
     planned.warnings.iter().for_each(report::warning);
     if planned.graph.nodes().next().is_none() {
         return Err(Error::invalid("the SQL file has no INSERT INTO: there is nothing to check"));

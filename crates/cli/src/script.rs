@@ -2,6 +2,7 @@
 
 use crate::console;
 use headpond_config::{Config, Secrets, options};
+use headpond_connectors::Connectors;
 use headpond_files::RegularFile;
 use headpond_sql::PlannedJob;
 use headpond_state::{Context, Error, Result};
@@ -18,7 +19,7 @@ const SCRIPT_BYTES_MAX: u64 = 64 << 20;
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a file that cannot be read or a text that is wrong,
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know.
-pub(crate) fn plan(file: &Path, config: Config) -> Result<PlannedJob> {
+pub(crate) fn plan(file: &Path, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
     if file == Path::new("-") {
         let place = Path::new("standard input");
         let mut bytes = Vec::new();
@@ -28,12 +29,12 @@ pub(crate) fn plan(file: &Path, config: Config) -> Result<PlannedJob> {
             return Err(Error::invalid("the SQL is far longer than any script").with(Context::Path, place.display()));
         }
         let text = text_of(bytes, place)?;
-        let job = headpond_sql::plan(&headpond_sql::parse(&text, STANDARD_INPUT)?, config)?;
+        let job = headpond_sql::plan(&headpond_sql::parse(&text, STANDARD_INPUT)?, config, connectors)?;
         return named(job);
     }
     let opened = RegularFile::open(file).and_then(|file| file.read(SCRIPT_BYTES_MAX));
     let text = text_of(opened.map_err(|cause| unreadable("cannot read the SQL file", file, cause))?, file)?;
-    headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config)
+    headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config, connectors)
 }
 
 /// The text, whose secrets are shown nowhere from now on.

@@ -129,7 +129,6 @@ const NAMES: &[&str] = &[
     "table.exec.rank.topn-cache-size",
     "table.exec.shuffle-mode",
     "table.exec.simplify-operator-name-enabled",
-    "table.exec.source.cdc-events-duplicate",
     "table.exec.uid.format",
     "table.exec.uid.generation",
     "table.exec.window-agg.buffer-size-limit",

@@ -1,8 +1,9 @@
 //! Where rows come from and where they go: tables outside of Headpond.
 //!
 //! A table is described by its columns and its options, as `CREATE TABLE … WITH (…)` gives them: a
-//! [`TableDescription`]. The option `connector` says what stands behind it; [`source`] and [`sink`] make the
+//! [`TableDescription`]. The option `connector` says what stands behind it: a [`Connector`] makes the
 //! [`Source`](headpond_runtime::source::Source) and the [`Sink`](headpond_runtime::sink::Sink) that read and write it.
+//! [`Connectors`] has those there are.
 //!
 //! | connector | reads | writes |
 //! |---|---|---|
@@ -14,10 +15,11 @@
 //!
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
-//! In reading order: [`table`], [`connector`], [`options`], `filesystem`, `datagen`, `nexmark`, [`print`](mod@print),
-//! [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits`.
+//! In reading order: [`table`], [`connector`], `built_in`, [`options`], `filesystem`, `datagen`, `nexmark`,
+//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits`.
 
 pub mod blackhole;
+mod built_in;
 mod column;
 pub mod connector;
 mod csv;
@@ -32,6 +34,6 @@ mod sink_input;
 pub mod table;
 mod values;
 
-pub use connector::{check, sink, source};
+pub use connector::{Connector, Connectors};
 pub use sink_input::SinkInput;
 pub use table::TableDescription;

@@ -3,7 +3,7 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::{TableDescription, sink};
+use headpond_connectors::TableDescription;
 use headpond_runtime::sink::Sink;
 use headpond_runtime::{ErrorKind, Result};
 use headpond_state::{Context, Remedy};
@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 use support::files;
+use support::sink;
 use support::sinks::{Run, changes, input, job, published, staged, visible};
 use tempfile::tempdir;
 

@@ -3,9 +3,9 @@
 mod support;
 
 use arrow_schema::DataType::{Boolean, Date32, Decimal128, Float64, Int32, Int64, Utf8};
-use headpond_connectors::source;
 use headpond_runtime::ErrorKind;
 use headpond_state::Context;
+use support::source;
 use support::{TIMESTAMP, files, read_all, rows_of, timestamp_ltz, write};
 use tempfile::tempdir;
 

@@ -3,13 +3,14 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::{SinkInput, TableDescription, sink};
+use headpond_connectors::{SinkInput, TableDescription};
 use headpond_runtime::Result;
 use headpond_runtime::sink::{Sink, SinkSetup};
 use headpond_state::MaxParallelism;
 use std::path::Path;
 use std::sync::Arc;
 use support::files;
+use support::sink;
 use support::sinks::{Run, changes, input, job, new_state, published, staged, visible};
 use tempfile::tempdir;
 

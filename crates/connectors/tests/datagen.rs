@@ -5,9 +5,10 @@ mod support;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int64Type, TimestampMillisecondType};
 use arrow_schema::DataType::{Boolean, Date32, Decimal128, Float64, Int8, Int64, Utf8};
-use headpond_connectors::{TableDescription, source};
+use headpond_connectors::TableDescription;
 use headpond_runtime::ErrorKind;
 use headpond_state::Context;
+use support::source;
 use support::{ONE_READER, TIMESTAMP, read_all, read_split, schema};
 
 fn table(columns: &[(&str, arrow_schema::DataType)]) -> TableDescription {
@@ -78,8 +79,8 @@ fn numbers_keep_to_their_bounds_and_skew_makes_small_ones_frequent() {
     for split in source.splits().unwrap() {
         let mut reader = source.open(&split, None, &ONE_READER).unwrap();
         while let Some(batch) = reader.next(1000).unwrap() {
-            even.extend_from_slice(batch.rows.column(0).as_primitive::<Int64Type>().values());
-            skewed.extend_from_slice(batch.rows.column(1).as_primitive::<Int64Type>().values());
+            even.extend_from_slice(batch.rows.rows().column(0).as_primitive::<Int64Type>().values());
+            skewed.extend_from_slice(batch.rows.rows().column(1).as_primitive::<Int64Type>().values());
         }
     }
     let count = |numbers: &[i64], wanted| numbers.iter().filter(|&&number| number == wanted).count();
@@ -99,7 +100,7 @@ fn event_time_grows_by_steps_and_is_late_by_at_most_its_past() {
         .with_option("fields.ts.max-past", "10 s");
     let source = source(&table, None).unwrap();
     let batch = source.open(&source.splits().unwrap()[0], None, &ONE_READER).unwrap().next(1000).unwrap().unwrap();
-    let times = batch.rows.column(0).as_primitive::<TimestampMillisecondType>();
+    let times = batch.rows.rows().column(0).as_primitive::<TimestampMillisecondType>();
     let start = 1_704_067_200_000;
     for (row, time) in times.values().iter().enumerate() {
         let late = start + row as i64 * 1000 - time;

@@ -5,12 +5,13 @@ mod support;
 use arrow_schema::DataType::{Int32, Utf8};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use headpond_connectors::{TableDescription, source};
+use headpond_connectors::TableDescription;
 use headpond_runtime::ErrorKind;
 use headpond_runtime::source::SourceSplit;
 use headpond_state::Context;
 use std::io::Write;
 use std::path::Path;
+use support::source;
 use support::{ONE_READER, files, read_split, rows_of, write};
 use tempfile::tempdir;
 

@@ -4,7 +4,7 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::{TableDescription, sink};
+use headpond_connectors::TableDescription;
 use headpond_runtime::sink::{Committable, Sink};
 use headpond_runtime::{ErrorKind, Result};
 use std::fs;
@@ -12,6 +12,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::files;
+use support::sink;
 use support::sinks::{Run, changes, input, job, published, visible};
 use tempfile::{TempDir, tempdir};
 

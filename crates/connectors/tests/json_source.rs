@@ -4,10 +4,10 @@ mod support;
 
 use arrow_schema::DataType::{self, Binary, Boolean, Decimal128, Float64, Int64, List, Map, Struct, Utf8};
 use arrow_schema::Field;
-use headpond_connectors::source;
 use headpond_runtime::ErrorKind;
 use headpond_state::Context;
 use std::sync::Arc;
+use support::source;
 use support::{TIMESTAMP, files, read_all, rows_of, timestamp_ltz, write};
 use tempfile::tempdir;
 

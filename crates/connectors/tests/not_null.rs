@@ -3,13 +3,14 @@
 mod support;
 
 use arrow_schema::{DataType, Field, Schema};
-use headpond_connectors::{TableDescription, sink, source};
+use headpond_connectors::TableDescription;
 use headpond_runtime::{ErrorKind, Result};
 use headpond_state::Context;
 use std::path::Path;
 use std::sync::Arc;
 use support::sinks::{Run, changes, input};
 use support::{files, read_all, write};
+use support::{sink, source};
 use tempfile::tempdir;
 
 fn table(path: &Path, format: &str) -> TableDescription {

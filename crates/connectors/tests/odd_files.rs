@@ -5,7 +5,7 @@ mod support;
 use arrow_schema::DataType::{Int32, Utf8};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use headpond_connectors::{TableDescription, source};
+use headpond_connectors::TableDescription;
 use headpond_runtime::ErrorKind;
 use headpond_runtime::source::SourceSplit;
 use headpond_state::Context;
@@ -14,6 +14,7 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
+use support::source;
 use support::{ONE_READER, files, read_all, read_split, rows_of, write};
 use tempfile::tempdir;
 

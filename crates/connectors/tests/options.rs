@@ -4,10 +4,11 @@ mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
 use headpond_connectors::options::reference;
-use headpond_connectors::{SinkInput, TableDescription, check, sink, source};
+use headpond_connectors::{SinkInput, TableDescription};
 use headpond_runtime::ErrorKind;
 use headpond_state::Context;
 use std::path::Path;
+use support::{check, sink, source};
 use support::{files, schema};
 
 #[test]

@@ -3,7 +3,7 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::{TableDescription, sink};
+use headpond_connectors::TableDescription;
 use headpond_runtime::sink::{CheckpointRef, Committable, Sink, SinkJob};
 use headpond_runtime::{ErrorKind, Result};
 use headpond_state::{AttemptId, CheckpointId, Context, Remedy};
@@ -11,6 +11,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use support::files;
+use support::sink;
 use support::sinks::{Run, changes, input, job, published, visible};
 use tempfile::tempdir;
 

@@ -8,11 +8,12 @@ use arrow_array::{
     Int64Array, ListArray, RecordBatch, StringArray, StructArray, TimestampMicrosecondArray, TimestampMillisecondArray,
 };
 use arrow_schema::{DataType, Field};
-use headpond_connectors::{TableDescription, sink, source};
+use headpond_connectors::TableDescription;
 use headpond_runtime::{ChangeBatch, Result};
 use std::sync::Arc;
 use support::sinks::{Run, input, rows};
 use support::{ONE_READER, files};
+use support::{sink, source};
 use tempfile::tempdir;
 
 fn all_types() -> RecordBatch {
@@ -71,7 +72,7 @@ fn written_and_read(table: &TableDescription, rows: &RecordBatch) -> Result<Reco
     run.checkpoint(1)?;
     let source = source(table, None)?;
     let batch = source.open(&source.splits()?[0], None, &ONE_READER)?.next(100)?;
-    Ok(batch.expect("rows").rows)
+    Ok(batch.expect("rows").rows.rows().clone())
 }
 
 fn columns(rows: &RecordBatch) -> Vec<(&str, DataType)> {

@@ -8,6 +8,7 @@
 //! | `rocksdb` (on) | the backend `rocksdb`, and `EmbeddedRocksDbStateBackend` |
 //! | `s3` (on) | checkpoints on object stores |
 
+pub mod connector;
 pub mod prelude;
 mod program;
 pub mod stream;

@@ -94,7 +94,7 @@ impl SplitReader for IntegersReader {
         let column = Int64Array::from_iter_values(self.next..end);
         self.next = end;
         let rows = RecordBatch::try_new(self.of.schema(), vec![Arc::new(column)]).expect("the column fits");
-        Ok(Some(ReadBatch { rows, position: end.into(), skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(rows, end.into())))
     }
 }
 

@@ -3,9 +3,10 @@
 use arrow_array::{Array, BooleanArray, RecordBatch, UInt8Array, UInt32Array};
 use arrow_schema::SchemaRef;
 use headpond_state::{Error, Result};
+use serde::{Deserialize, Serialize};
 
 /// What a row of a changing result says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum ChangeKind {
     /// `+I`: a new row.

@@ -7,9 +7,10 @@
 //! A thread reads several splits in turn, a batch of each, always the one that is furthest behind in event time. Each
 //! split has its own watermark, and whether a row is late follows from that alone.
 
+use crate::batch::ChangeBatch;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::SchemaRef;
-use headpond_state::Result;
+use headpond_state::{CheckpointId, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fmt::Debug;
@@ -26,6 +27,11 @@ use std::time::Duration;
 pub trait Source: Debug + Send + Sync {
     /// The columns of every batch.
     fn schema(&self) -> SchemaRef;
+
+    /// Which changes its rows may be.
+    fn changelog_mode(&self) -> ChangelogMode {
+        ChangelogMode::InsertOnly
+    }
 
     /// Whether the source ends.
     fn is_bounded(&self) -> bool;
@@ -53,7 +59,17 @@ pub trait Source: Debug + Send + Sync {
     /// out.
     fn splits(&self) -> Result<Vec<SourceSplit>>;
 
-    /// Opens a split at its beginning or behind a position given earlier.
+    /// Hears that a checkpoint is durable and its output published, and where the splits stood in it: nothing before
+    /// these positions is needed to go on. Called on the leader, for each checkpoint in order, the last one included,
+    /// and after a restore for the restored checkpoint. Readers [hear it too](SplitReader::checkpoint_committed).
+    ///
+    /// # Errors
+    /// Only what is to end the job: the checkpoint is committed all the same.
+    fn checkpoint_committed(&self, _checkpoint: CheckpointId, _splits: &[CommittedSplit<'_>]) -> Result<()> {
+        Ok(())
+    }
+
+    /// Opens a split at its beginning or behind a position given earlier. That position is of a committed checkpoint.
     ///
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a split that is gone,
@@ -92,17 +108,60 @@ pub trait SplitReader: Debug + Send {
     /// # Errors
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a row that does not parse, with path, line, column and text.
     fn next(&mut self, max_rows: usize) -> Result<Option<ReadBatch>>;
+
+    /// Hears that a checkpoint is committed in which the split stood at `position`, between two calls of
+    /// [`next`](Self::next): whoever keeps rows for a reader until it has confirmed them can let these go. Called in
+    /// order, for the newest if several were committed meanwhile, and not for the last one of a run, whose readers have
+    /// ended.
+    ///
+    /// # Errors
+    /// Only what is to end the job.
+    fn checkpoint_committed(&mut self, _checkpoint: CheckpointId, _position: &Value) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// Where a split stood in a committed checkpoint.
+#[derive(Debug, Clone, Copy)]
+pub struct CommittedSplit<'a> {
+    /// The split's id.
+    pub id: &'a str,
+    /// Its position; NULL where nothing was read of it.
+    pub position: &'a Value,
+    /// Whether it was read to its end.
+    pub finished: bool,
+}
+
+/// Which changes a source gives, as Flink's `ChangelogMode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ChangelogMode {
+    /// New rows (`+I`) only.
+    #[default]
+    InsertOnly,
+    /// The current row of a key (`+I` or `+U`), and keys whose row is gone (`-D`, where the columns that are not the
+    /// key's may be NULL). The same may be said more than once. An operator that keeps the last row of each key makes
+    /// [all](Self::All) changes of them.
+    Upsert,
+    /// Rows that come and rows that are taken back as they came: `+I`, `-U` before `+U`, `-D`. Each once.
+    All,
 }
 
 /// What a reader gives.
 #[derive(Debug, Clone)]
 pub struct ReadBatch {
-    /// The rows.
-    pub rows: RecordBatch,
+    /// The rows, of kinds that the source's [mode](Source::changelog_mode) allows.
+    pub rows: ChangeBatch,
     /// The position behind the last of them.
     pub position: Value,
     /// Malformed rows that were left out in this batch, as the table's options allow.
     pub skipped: u64,
+}
+
+impl ReadBatch {
+    /// New rows, of which none was malformed.
+    pub fn inserts(rows: RecordBatch, position: Value) -> Self {
+        ReadBatch { rows: ChangeBatch::inserts(rows), position, skipped: 0 }
+    }
 }
 
 /// Computes the watermark that a split's rows imply: one for each split.

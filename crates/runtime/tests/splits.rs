@@ -100,7 +100,7 @@ impl SplitReader for TimedReader {
             Arc::new(Int64Array::from_iter_values(range.clone().map(|n| times[n]))),
         ];
         let rows = RecordBatch::try_new(schema(&["k", "v", "ts"]), columns).expect("columns fit");
-        Ok(Some(ReadBatch { rows, position: range.end.into(), skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(rows, range.end.into())))
     }
 }
 

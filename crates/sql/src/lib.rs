@@ -14,6 +14,7 @@
 //! `docs/reference/differences-from-flink.md` says where they differ.
 
 mod aggregate;
+mod changelog_normalize;
 mod dialect;
 mod expression;
 mod join;

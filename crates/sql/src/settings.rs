@@ -19,6 +19,8 @@ pub(crate) struct JobSettings {
     pub(crate) mini_batch: Option<MiniBatch>,
     /// `table.exec.late-rows.table`.
     pub(crate) late_rows: Option<String>,
+    /// `table.exec.source.cdc-events-duplicate`.
+    pub(crate) cdc_events_duplicate: bool,
 }
 
 impl JobSettings {
@@ -45,7 +47,8 @@ impl JobSettings {
         });
         let ttl = (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms));
         let late_rows = config.get(&options::LATE_ROWS_TABLE);
-        Ok(JobSettings { time_zone, ttl, format, mini_batch, late_rows })
+        let cdc_events_duplicate = config.get(&options::CDC_EVENTS_DUPLICATE);
+        Ok(JobSettings { time_zone, ttl, format, mini_batch, late_rows, cdc_events_duplicate })
     }
 }
 

@@ -7,6 +7,7 @@ use crate::arguments::RunArguments;
 use crate::progress::{Progress, Style};
 use crate::{console, figures, report, script, settings, signals};
 use headpond_checkpoint::CheckpointStorage;
+use headpond_connectors::Connectors;
 use headpond_launch::backend::{Backend, settings_without_effect};
 use headpond_launch::control::{Endpoint, Served};
 use headpond_launch::job_options::job_options;
@@ -19,8 +20,8 @@ use std::sync::Arc;
 ///
 /// # Errors
 /// Whatever is wrong with settings, SQL, checkpoints or data, and the job's first failure.
-pub(crate) fn run(arguments: &RunArguments) -> Result<()> {
-    let planned = script::plan(&arguments.file, settings::load_for_run(arguments)?)?;
+pub(crate) fn run(arguments: &RunArguments, connectors: &Connectors) -> Result<()> {
+    let planned = script::plan(&arguments.file, settings::load_for_run(arguments)?, connectors)?;
     planned.warnings.iter().for_each(report::warning);
     settings_without_effect(&planned.config).iter().for_each(report::warning);
     for shown in &planned.shown {

@@ -2,6 +2,7 @@
 
 use headpond_checkpoint::Manifest;
 use headpond_config::Config;
+use headpond_connectors::Connectors;
 use headpond_runtime::{JobGraph, Result};
 use std::collections::BTreeMap;
 use std::fs;
@@ -165,5 +166,6 @@ pub(crate) fn sql(place: &Path, rows_per_second: u64) -> String {
 /// The job's graph.
 pub(crate) fn graph(place: &Path, rows_per_second: u64) -> Result<JobGraph> {
     let text = sql(place, rows_per_second);
-    headpond_sql::plan(&headpond_sql::parse(&text, "job.sql")?, Config::default()).map(|job| job.graph)
+    let script = headpond_sql::parse(&text, "job.sql")?;
+    headpond_sql::plan(&script, Config::default(), &Connectors::built_in()).map(|job| job.graph)
 }

@@ -71,6 +71,7 @@ const LAYERS: &[Layer] = &[
     Layer { name: "headpond", level: 6, must_not_know: &[SQL[0], SQL[1]] },
     Layer { name: "headpond-cli", level: 7, must_not_know: &[] },
     Layer { name: "headpond-bench", level: 7, must_not_know: &[] },
+    Layer { name: "headpond-example-own-connector", level: 8, must_not_know: &[] },
     Layer { name: "headpond-example-sessionize", level: 7, must_not_know: &[SQL[0], SQL[1]] },
 ];
 

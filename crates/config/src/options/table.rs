@@ -48,6 +48,13 @@ options! {
         "no limit",
         "How many rows each operator of a worker takes into a mini-batch at most.",
     );
+    /// Whether sources repeat changes.
+    CDC_EVENTS_DUPLICATE: bool = ConfigOption::new(
+        "table.exec.source.cdc-events-duplicate",
+        "false",
+        "Whether a source that gives all changes of its rows may give some again, after a restart of its own, say. For a table with a \
+         primary key the last row of each key is then kept, and what is given again is left out.",
+    );
     /// Where rows go that come too late for their windows.
     LATE_ROWS_TABLE: Option<String> = ConfigOption::unset(
         "table.exec.late-rows.table",

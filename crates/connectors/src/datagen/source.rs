@@ -125,6 +125,6 @@ impl SplitReader for DatagenReader {
         let columns = self.columns.iter_mut().map(Column::finish).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
-        Ok(Some(ReadBatch { rows, position, skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(rows, position)))
     }
 }

@@ -4,7 +4,7 @@ use super::input::Input;
 use crate::column::Column;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
-use headpond_runtime::batch::arrow_error;
+use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::source::{ReadBatch, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::Remedy;
@@ -81,7 +81,7 @@ impl FileReader {
         let position = Position { offset, line, rows: self.rows, length };
         let position =
             serde_json::to_value(position).map_err(|cause| Error::internal("a position is not JSON").because(cause))?;
-        Ok(ReadBatch { rows, position, skipped })
+        Ok(ReadBatch { rows: ChangeBatch::inserts(rows), position, skipped })
     }
 }
 

@@ -123,7 +123,7 @@ impl SplitReader for NexmarkReader {
         let columns = self.columns.iter().map(|column| column.of(&events)).collect::<Result<_>>()?;
         let options = RecordBatchOptions::new().with_row_count(Some(count));
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
-        Ok(Some(ReadBatch { rows, position: self.rows.position(), skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(rows, self.rows.position())))
     }
 }
 

@@ -1,16 +1,15 @@
 //! The options of tables: what may stand in `WITH (…)`.
 //!
 //! Each option is declared once, with its type, its default and what it means; the declarations are in [`declared`].
-//! They feed [`check`], which refuses what nobody knows and names the nearest option, the typed reads of the
-//! connectors, and the
-//! [`reference`](mod@reference) page.
+//! They feed the check that refuses what nobody knows and names the nearest option, the typed reads of the connectors
+//! ([`Options`]), and the [`reference`](mod@reference) page. Connectors of one's own declare theirs in the same way.
 
 pub mod declared;
 mod read;
 pub mod reference;
 mod table_option;
 
-pub(crate) use read::Options;
+pub use read::Options;
 pub use table_option::{OptionGroup, TableOption, ValueType};
 
 use crate::table::TableDescription;
@@ -18,31 +17,17 @@ use headpond_runtime::{Error, Result};
 use headpond_state::Context;
 use headpond_state::names::nearest;
 
-/// The groups of options a table's `connector` and `format` choose.
-fn groups_of(table: &TableDescription) -> Result<Vec<&'static OptionGroup>> {
-    let options = Options::new(table);
-    let connector = options.word(&declared::CONNECTOR)?;
-    let chosen = declared::CONNECTORS.iter().find(|group| group.name == connector);
-    let mut groups = vec![&declared::TABLE];
-    groups.extend(chosen);
-    if connector == declared::FILESYSTEM.name {
-        let format = options.word(&declared::FORMAT)?;
-        groups.extend(declared::FORMATS.iter().find(|group| group.name == format));
-    }
-    Ok(groups)
-}
-
-/// Checks that every option of the table is known to its connector and format and can be read.
+/// Checks that every option of the table is one of `groups` and can be read.
 ///
 /// # Errors
 /// [`Invalid`](headpond_runtime::ErrorKind::Invalid), naming the option and the nearest one there is.
-pub fn check(table: &TableDescription) -> Result<()> {
-    let groups = groups_of(table)?;
+pub(crate) fn check(table: &TableDescription, groups: &[&OptionGroup]) -> Result<()> {
     let options = Options::new(table);
-    for key in table.options.keys() {
+    // Which connectors there are, who has chosen the groups has checked.
+    for key in table.options.keys().filter(|key| *key != declared::CONNECTOR.key) {
         match groups.iter().flat_map(|group| group.options).find(|option| option.matches(key, table)) {
             Some(option) => options.check(option, key)?,
-            None => return Err(unknown(key, table, &groups)),
+            None => return Err(unknown(key, table, groups)),
         }
     }
     Ok(())

@@ -9,22 +9,28 @@ use headpond_state::names::nearest;
 use std::time::Duration;
 
 /// The options of a table, read by declaration.
+///
+/// # Errors
+/// Each read fails with [`Invalid`](headpond_runtime::ErrorKind::Invalid) for a text that is not of the declared type,
+/// naming option, table and text.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Options<'a> {
+pub struct Options<'a> {
     table: &'a TableDescription,
 }
 
 impl<'a> Options<'a> {
-    pub(crate) fn new(table: &'a TableDescription) -> Self {
+    /// The options of a table.
+    pub fn new(table: &'a TableDescription) -> Self {
         Options { table }
     }
 
     /// The text of an option, or its default.
-    pub(crate) fn text(&self, option: &TableOption) -> Option<&'a str> {
+    pub fn text(&self, option: &TableOption) -> Option<&'a str> {
         self.table.options.get(option.key).map(String::as_str).or(option.default)
     }
 
-    pub(crate) fn required(&self, option: &TableOption) -> Result<&'a str> {
+    /// The text of an option that must be set, or its default.
+    pub fn required(&self, option: &TableOption) -> Result<&'a str> {
         self.text(option).ok_or_else(|| {
             Error::invalid(format!("table {} lacks the option '{}'", self.table.name, option.key))
                 .with(Context::Option, option.key)
@@ -32,24 +38,28 @@ impl<'a> Options<'a> {
         })
     }
 
-    pub(crate) fn bool(&self, option: &TableOption) -> Result<bool> {
+    /// A truth value; false without a default.
+    pub fn bool(&self, option: &TableOption) -> Result<bool> {
         self.read(option, bool_value).map(|value| value.unwrap_or(false))
     }
 
-    pub(crate) fn int(&self, option: &TableOption) -> Result<Option<i64>> {
+    /// A whole number.
+    pub fn int(&self, option: &TableOption) -> Result<Option<i64>> {
         self.read(option, |text| int_value(text, option.value_type))
     }
 
-    pub(crate) fn duration(&self, option: &TableOption) -> Result<Option<Duration>> {
+    /// A duration.
+    pub fn duration(&self, option: &TableOption) -> Result<Option<Duration>> {
         self.read(option, parse_duration)
     }
 
-    pub(crate) fn char(&self, option: &TableOption) -> Result<Option<u8>> {
+    /// A character.
+    pub fn char(&self, option: &TableOption) -> Result<Option<u8>> {
         self.read(option, char_value)
     }
 
     /// One of the option's words, as they are declared. An option without a default must be set.
-    pub(crate) fn word(&self, option: &TableOption) -> Result<&'static str> {
+    pub fn word(&self, option: &TableOption) -> Result<&'static str> {
         let ValueType::Word(words) = option.value_type else {
             return Err(Error::internal(format!("'{}' is not declared as a choice of words", option.key)));
         };
@@ -59,20 +69,23 @@ impl<'a> Options<'a> {
     }
 
     /// The text of an option about a column.
-    pub(crate) fn field_text(&self, option: &TableOption, field: &str) -> Option<&'a str> {
+    pub fn field_text(&self, option: &TableOption, field: &str) -> Option<&'a str> {
         let key = option.key.replace("<field>", field);
         self.table.options.get(&key).map(String::as_str).or(option.default)
     }
 
-    pub(crate) fn field_float(&self, option: &TableOption, field: &str) -> Result<Option<f64>> {
+    /// A number about a column.
+    pub fn field_float(&self, option: &TableOption, field: &str) -> Result<Option<f64>> {
         self.read_field(option, field, float_value)
     }
 
-    pub(crate) fn field_int(&self, option: &TableOption, field: &str) -> Result<Option<i64>> {
+    /// A whole number about a column.
+    pub fn field_int(&self, option: &TableOption, field: &str) -> Result<Option<i64>> {
         self.read_field(option, field, |text| int_value(text, option.value_type))
     }
 
-    pub(crate) fn field_duration(&self, option: &TableOption, field: &str) -> Result<Option<Duration>> {
+    /// A duration about a column.
+    pub fn field_duration(&self, option: &TableOption, field: &str) -> Result<Option<Duration>> {
         self.read_field(option, field, parse_duration)
     }
 
@@ -109,7 +122,7 @@ impl<'a> Options<'a> {
     }
 
     /// The error for an option with a value that it cannot have.
-    pub(crate) fn refuse(&self, key: &str, text: &str, why: &str) -> Error {
+    pub fn refuse(&self, key: &str, text: &str, why: &str) -> Error {
         Error::invalid(format!("option '{key}' of table {} cannot be '{text}'", self.table.name))
             .with(Context::Option, key)
             .hint(why.to_owned())

@@ -8,8 +8,9 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMillisecondType;
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use headpond_connectors::TableDescription;
+use headpond_connectors::{Connectors, SinkInput, TableDescription};
 use headpond_runtime::Result;
+use headpond_runtime::sink::Sink;
 use headpond_runtime::source::{ReaderContext, Source, SourceSplit};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,7 @@ pub fn read_split(source: &dyn Source, split: &SourceSplit, at: Option<&Value>) 
     let mut reader = source.open(split, at, &ONE_READER)?;
     let (mut rows, mut position, mut skipped) = (Vec::new(), at.cloned().unwrap_or(Value::Null), 0);
     while let Some(batch) = reader.next(3)? {
-        rows.extend(shown(&batch.rows));
+        rows.extend(shown(batch.rows.rows()));
         position = batch.position;
         skipped += batch.skipped;
     }
@@ -73,7 +74,7 @@ pub fn read_all(source: &dyn Source) -> Result<(Vec<String>, u64)> {
 
 /// The rows of a table.
 pub fn rows_of(table: &TableDescription) -> Vec<String> {
-    read_all(&*headpond_connectors::source(table, None).expect("a good table")).expect("good rows").0
+    read_all(&*source(table, None).expect("a good table")).expect("good rows").0
 }
 
 /// Rows as Arrow shows them, values separated by `|`, NULL as `NULL`.
@@ -107,4 +108,19 @@ pub fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
         columns.iter().map(|(name, array)| Field::new(*name, array.data_type().clone(), true)).collect();
     let arrays = columns.into_iter().map(|(_, array)| array).collect();
     RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).expect("columns of one length")
+}
+
+/// Checks the options of a table of a connector that Headpond has.
+pub fn check(table: &TableDescription) -> Result<()> {
+    Connectors::built_in().check(table)
+}
+
+/// The source of a table of a connector that Headpond has.
+pub fn source(table: &TableDescription, projection: Option<&[usize]>) -> Result<Arc<dyn Source>> {
+    Connectors::built_in().source(table, projection)
+}
+
+/// The sink of a table of a connector that Headpond has.
+pub fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dyn Sink>> {
+    Connectors::built_in().sink(table, input)
 }

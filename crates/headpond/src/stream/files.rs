@@ -3,13 +3,12 @@
 use super::data_stream::{DataStream, DataStreamSink, ReadRecords};
 use super::environment::StreamExecutionEnvironment;
 use super::record::Record;
-use super::stamp::Stamps;
 use arrow_array::RecordBatch;
 use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
-use headpond_connectors::{SinkInput, TableDescription};
+use headpond_connectors::{Connectors, SinkInput, TableDescription};
+use headpond_runtime::NodeKind;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::operator::BatchFunction;
-use headpond_runtime::{NodeKind, SourceNode};
 use headpond_state::{Context, Error, Result};
 use serde::de::DeserializeOwned;
 use serde_arrow::ArrayBuilder;
@@ -81,71 +80,62 @@ formats!(FileSink, "in files of a directory");
 impl StreamExecutionEnvironment {
     /// A stream of the records of files, which are read in the order of their names.
     pub fn from_files<T: Record>(&self, files: FileSource<T>) -> DataStream<T> {
-        let opened = columns::<T>()
-            .and_then(|schema| headpond_connectors::source(&table::<T>(schema.clone(), &files.options), None));
-        let source = match opened {
-            Ok(source) => source,
-            Err(error) => {
-                self.fail(error);
-                return self.without_records();
-            }
-        };
-        let schema = source.schema();
-        let width = schema.fields().len();
-        let read: ReadRecords<T> = Arc::new(move |rows: &RecordBatch, give: &mut _| {
-            let stamps = Stamps::of(rows);
-            records_of::<T>(rows, width)?
-                .into_iter()
-                .enumerate()
-                .try_for_each(|(row, record)| give(record, stamps.at(row)))
-        });
-        let node = SourceNode { source, watermarks: None, row_watermark: false };
-        let node = self.add("source", type_name::<T>(), schema, NodeKind::Source(node));
-        DataStream::new(self.clone(), node, read)
+        let connectors = Connectors::built_in();
+        self.of_rows(columns::<T>().and_then(|schema| connectors.source(&table::<T>(schema, &files.options), None)))
     }
 }
 
 impl<T: Record> DataStream<T> {
     /// Writes the records to files, exactly once. A directory belongs to one such step of one job.
     pub fn write_files(&self, files: FileSink<T>) -> DataStreamSink {
-        let env = self.env().clone();
-        let schema = columns::<T>().unwrap_or_else(|error| {
-            env.fail(error);
-            Arc::new(Schema::empty())
-        });
-        let read = self.reader();
-        let function = {
-            let schema = schema.clone();
-            Arc::new(move || {
-                let rows =
-                    ArrayBuilder::from_arrow(schema.fields()).map_err(|cause| unfit::<T>("written").because(cause))?;
-                Ok(Box::new(FileStep { read: read.clone(), rows, schema: schema.clone() }) as Box<dyn BatchFunction>)
-            })
-        };
-        let input =
-            env.add("file-rows", type_name::<T>(), schema.clone(), NodeKind::Map { input: self.node(), function });
-        env.add_with("sink", "files", schema.clone(), |id| {
-            let into = SinkInput { insert: id.to_string(), changelog: false, upsert: false, bounded: true };
-            let sink = headpond_connectors::sink(&table::<T>(schema, &files.options), &into);
-            sink.map(|sink| NodeKind::Sink { input, key: None, sink })
-        })
-        .map_or_else(
-            |error| {
-                env.fail(error);
-                DataStreamSink::new(env.clone(), input)
-            },
-            |node| DataStreamSink::new(env.clone(), node),
-        )
+        write_rows(self, "files", &Connectors::built_in(), &files.options)
     }
 }
 
-fn table<T>(schema: SchemaRef, options: &BTreeMap<String, String>) -> TableDescription {
+/// Adds the steps that write a stream's records to a table with these options.
+pub(super) fn write_rows<T: Record>(
+    stream: &DataStream<T>,
+    what: &str,
+    connectors: &Connectors,
+    options: &BTreeMap<String, String>,
+) -> DataStreamSink {
+    let env = stream.env().clone();
+    let schema = columns::<T>().unwrap_or_else(|error| {
+        env.fail(error);
+        Arc::new(Schema::empty())
+    });
+    let read = stream.reader();
+    let function = {
+        let schema = schema.clone();
+        Arc::new(move || {
+            let rows =
+                ArrayBuilder::from_arrow(schema.fields()).map_err(|cause| unfit::<T>("written").because(cause))?;
+            Ok(Box::new(FileStep { read: read.clone(), rows, schema: schema.clone() }) as Box<dyn BatchFunction>)
+        })
+    };
+    let input =
+        env.add("file-rows", type_name::<T>(), schema.clone(), NodeKind::Map { input: stream.node(), function });
+    env.add_with("sink", what, schema.clone(), |id| {
+        let into = SinkInput { insert: id.to_string(), changelog: false, upsert: false, bounded: true };
+        let sink = connectors.sink(&table::<T>(schema, options), &into);
+        sink.map(|sink| NodeKind::Sink { input, key: None, sink })
+    })
+    .map_or_else(
+        |error| {
+            env.fail(error);
+            DataStreamSink::new(env.clone(), input)
+        },
+        |node| DataStreamSink::new(env.clone(), node),
+    )
+}
+
+pub(super) fn table<T>(schema: SchemaRef, options: &BTreeMap<String, String>) -> TableDescription {
     let name = type_name::<T>().rsplit("::").next().unwrap_or_default();
     TableDescription { options: options.clone(), ..TableDescription::new(name, schema) }
 }
 
 /// The columns of a record's type.
-fn columns<T: DeserializeOwned>() -> Result<SchemaRef> {
+pub(super) fn columns<T: DeserializeOwned>() -> Result<SchemaRef> {
     let options = TracingOptions::default().strings_as_large_utf8(false).sequence_as_large_list(false);
     let fields = Vec::<FieldRef>::from_type::<T>(options).map_err(|cause| {
         Error::invalid(format!("records of type `{}` have no columns", type_name::<T>()))
@@ -169,7 +159,7 @@ fn widened(field: &Field) -> FieldRef {
 }
 
 /// The records of a batch whose first columns are theirs.
-fn records_of<T: DeserializeOwned>(rows: &RecordBatch, width: usize) -> Result<Vec<T>> {
+pub(super) fn records_of<T: DeserializeOwned>(rows: &RecordBatch, width: usize) -> Result<Vec<T>> {
     let columns = rows.project(&(0..width).collect::<Vec<_>>()).map_err(arrow_error)?;
     serde_arrow::from_record_batch(&columns).map_err(|cause| unfit::<T>("read").because(cause))
 }

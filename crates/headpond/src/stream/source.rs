@@ -2,8 +2,8 @@
 
 use super::record::{Record, RecordColumn, schema};
 use arrow_schema::SchemaRef;
-use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
-use headpond_state::Result;
+use headpond_runtime::source::{CommittedSplit, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
+use headpond_state::{CheckpointId, Result};
 use serde_json::Value;
 use std::any::type_name;
 use std::fmt;
@@ -32,6 +32,15 @@ pub trait RecordSource: Send + Sync + 'static {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is nothing to read: where, and the way out.
     fn splits(&self) -> Result<Vec<SourceSplit>>;
 
+    /// Hears that a checkpoint is committed, and where the splits stood in it, as
+    /// [`Source::checkpoint_committed`].
+    ///
+    /// # Errors
+    /// Only what is to end the job.
+    fn checkpoint_committed(&self, _checkpoint: CheckpointId, _splits: &[CommittedSplit<'_>]) -> Result<()> {
+        Ok(())
+    }
+
     /// Opens a split at its beginning or behind a position given earlier.
     ///
     /// # Errors
@@ -55,6 +64,15 @@ pub trait RecordReader<T>: Send {
     /// # Errors
     /// Whatever keeps the reader from going on; the job then fails, and a restart opens the split again.
     fn read(&mut self, max_records: usize, records: &mut Vec<T>) -> Result<Option<Value>>;
+
+    /// Hears that a checkpoint is committed in which the split stood at `position`, as
+    /// [`SplitReader::checkpoint_committed`].
+    ///
+    /// # Errors
+    /// Only what is to end the job.
+    fn checkpoint_committed(&mut self, _checkpoint: CheckpointId, _position: &Value) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A record source as a source of rows.
@@ -77,6 +95,10 @@ impl<S: RecordSource> Source for SourceAdapter<S> {
 
     fn splits(&self) -> Result<Vec<SourceSplit>> {
         self.0.splits()
+    }
+
+    fn checkpoint_committed(&self, checkpoint: CheckpointId, splits: &[CommittedSplit<'_>]) -> Result<()> {
+        self.0.checkpoint_committed(checkpoint, splits)
     }
 
     fn open(
@@ -107,6 +129,10 @@ impl<T: Record> SplitReader for ReaderAdapter<T> {
         let ReaderAdapter { reader, records, column } = self;
         let Some(position) = reader.read(max_rows, records)? else { return Ok(None) };
         records.drain(..).try_for_each(|record| column.push(&record))?;
-        Ok(Some(ReadBatch { rows: column.finish(&schema([]), Vec::new())?, position, skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(column.finish(&schema([]), Vec::new())?, position)))
+    }
+
+    fn checkpoint_committed(&mut self, checkpoint: CheckpointId, position: &Value) -> Result<()> {
+        self.reader.checkpoint_committed(checkpoint, position)
     }
 }

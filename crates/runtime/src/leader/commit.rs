@@ -4,10 +4,11 @@
 use super::led_job::LedJob;
 use crate::checkpointing::{AFTER_SINK_COMMIT, BEFORE_SINK_COMMIT, DURING_SINK_COMMIT};
 use crate::control::{Cut, KeyedPart, SinkPart, parse_part};
-use crate::graph::{NodeId, NodeKind};
+use crate::graph::{JobGraph, NodeId, NodeKind};
 use crate::io_threads::IoThreads;
 use crate::metrics::CompletedCheckpoint;
 use crate::sink::Committable;
+use crate::source::CommittedSplit;
 use headpond_checkpoint::layout::SharedName;
 use headpond_checkpoint::manifest::{Manifest, OperatorState, SinkState, SourceState, SplitState};
 use headpond_checkpoint::storage::{PendingCheckpoint, TakenFiles};
@@ -127,7 +128,7 @@ fn commit(
         Ok(manifest) => manifest,
         Err(error) => return Outcome::Failed(error),
     };
-    let sinks = manifest.sinks.clone();
+    let (sinks, sources) = (manifest.sinks.clone(), manifest.sources.clone());
     if let (Some(pending), Some(checkpointing)) = (pending, &job.options.checkpointing) {
         match checkpointing.storage.commit(pending, manifest) {
             Ok(manifest) => {
@@ -137,7 +138,8 @@ fn commit(
             Err(error) => return Outcome::Failed(error),
         }
     }
-    if let Err(error) = publish(job, id, &sinks) {
+    let published = publish(job, id, &sinks);
+    if let Err(error) = published.and_then(|()| tell_sources(&job.graph, id, &sources)) {
         return Outcome::Unpublished(error);
     }
     if let Some(checkpointing) = &job.options.checkpointing {
@@ -187,6 +189,21 @@ fn publish(job: &LedJob, id: CheckpointId, sinks: &[SinkState]) -> Result<()> {
             .map_err(|error| error.with(Context::Operator, &state.operator).with(Context::Checkpoint, id))?;
     }
     reach(AFTER_SINK_COMMIT);
+    Ok(())
+}
+
+/// Tells sources that a checkpoint is committed.
+pub(super) fn tell_sources(graph: &JobGraph, id: CheckpointId, states: &[SourceState]) -> Result<()> {
+    for (_, node) in graph.nodes() {
+        let NodeKind::Source(source) = &node.kind else { continue };
+        let Some(state) = states.iter().find(|state| state.operator == node.id) else { continue };
+        let splits = state.splits.iter();
+        let splits: Vec<CommittedSplit<'_>> = splits
+            .map(|split| CommittedSplit { id: &split.id, position: &split.position, finished: split.finished })
+            .collect();
+        let told = source.source.checkpoint_committed(id, &splits);
+        told.map_err(|error| error.with(Context::Operator, &node.id).with(Context::Checkpoint, id))?;
+    }
     Ok(())
 }
 

@@ -88,6 +88,9 @@ impl Leader {
         outputs.take()?;
         restore::leave_behind(&options, restored.as_ref())?;
         restore::sinks(&graph, &options, &sink_job, restored.as_ref())?;
+        if let Some(restored) = &restored {
+            commit::tell_sources(&graph, restored.manifest.checkpoint, &restored.manifest.sources)?;
+        }
         // Behind what was restored in any directory: sinks name what they publish after its checkpoint.
         let mut first_checkpoint = restored.as_ref().map_or(1, |restored| restored.manifest.checkpoint.0 + 1);
         if let Some(checkpointing) = &options.checkpointing {

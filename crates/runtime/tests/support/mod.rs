@@ -116,7 +116,7 @@ impl SplitReader for NumbersReader {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let rows = RecordBatch::try_new(schema(&["k", "v", "ts"]), columns).expect("columns fit");
-        Ok(Some(ReadBatch { rows, position: end.into(), skipped: 0 }))
+        Ok(Some(ReadBatch::inserts(rows, end.into())))
     }
 }
 

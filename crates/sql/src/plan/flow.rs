@@ -177,10 +177,10 @@ impl<'s> FlowBuilder<'s> {
         Ok(Flow {
             node: source.node,
             base: source.base,
-            row_watermark: row_watermark && table.watermark.is_some(),
+            row_watermark: row_watermark && source.row_watermark,
             columns: projection.iter().map(|&column| table.expressions[column].clone()).collect(),
             filter: None,
-            changing: false,
+            changing: source.changing,
             bounded: source.bounded,
             event_time: table.watermark.as_ref().map(|watermark| watermark.time.clone()),
             window: None,

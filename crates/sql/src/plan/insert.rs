@@ -68,7 +68,10 @@ impl FlowBuilder<'_> {
             upsert: is_keyed || !flow.changing,
             bounded: flow.bounded,
         };
-        let sink = headpond_connectors::sink(&table.description(&self.settings.time_zone), &input)
+        let sink = self
+            .session
+            .connectors()
+            .sink(&table.description(&self.settings.time_zone), &input)
             .map_err(|error| table.located(error))?;
         let key = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
         let description = match &key {

@@ -14,7 +14,7 @@ use crate::settings::JobSettings;
 use arrow_schema::{Field, Schema};
 use datafusion_expr::Expr;
 use headpond_config::options;
-use headpond_connectors::SinkInput;
+use headpond_connectors::{Connectors, SinkInput};
 use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Context, Error, OperatorId, Result};
 use std::sync::Arc;
@@ -104,6 +104,7 @@ pub(super) fn add_sink(
     table: &Table,
     name: &str,
     settings: &JobSettings,
+    connectors: &Connectors,
 ) -> Result<()> {
     let input = match late {
         [] => return Ok(()),
@@ -117,7 +118,7 @@ pub(super) fn add_sink(
     };
     let bounded = late.iter().all(|(_, bounded)| *bounded);
     let insert = SinkInput { insert: name.to_owned(), changelog: false, upsert: true, bounded };
-    let sink = headpond_connectors::sink(&table.description(&settings.time_zone), &insert);
+    let sink = connectors.sink(&table.description(&settings.time_zone), &insert);
     let sink = sink.map_err(|error| table.located(error))?;
     let key = (!table.primary_key.is_empty()).then(|| table.primary_key.clone());
     graph.add(Node {

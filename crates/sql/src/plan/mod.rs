@@ -42,6 +42,7 @@ use crate::settings::{JobSettings, option_error};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
 use headpond_config::{Config, Origin, Secrets, is_secret, options};
+use headpond_connectors::Connectors;
 use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
 use insert::PlannedInsert;
@@ -79,14 +80,14 @@ impl PlannedJob {
     }
 }
 
-/// Plans a script's job.
+/// Plans a script's job, whose tables may name these connectors.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for what is wrong and
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know; either names file, line,
 /// column and statement.
-pub fn plan(script: &Script, config: Config) -> Result<PlannedJob> {
-    let mut planner = Planner::new(script, config)?;
+pub fn plan(script: &Script, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
+    let mut planner = Planner::new(script, config, connectors)?;
     let mut inserts = Vec::new();
     for statement in &script.statements {
         let planned = planner.statement(statement).map_err(|error| located(error, script, statement))?;
@@ -134,7 +135,7 @@ struct Planner {
 
 impl Planner {
     /// A planner with the script's settings.
-    fn new(script: &Script, mut config: Config) -> Result<Self> {
+    fn new(script: &Script, mut config: Config, connectors: &Connectors) -> Result<Self> {
         let mut shown = Vec::new();
         for statement in &script.statements {
             apply_setting(statement, &mut config, &mut shown).map_err(|error| located(error, script, statement))?;
@@ -152,7 +153,7 @@ impl Planner {
         let warnings = config.warnings().iter().map(ToString::to_string).collect();
         let job = PlannedJob { name, graph: JobGraph::new(), config, shown, warnings, notes: BTreeMap::new() };
         Ok(Planner {
-            session: Session::new(&settings.time_zone),
+            session: Session::new(&settings.time_zone, connectors.clone()),
             settings,
             job,
             sources: Sources::default(),
@@ -171,8 +172,8 @@ impl Planner {
                     return if definition.if_not_exists { Ok(None) } else { Err(exists(&definition.name)) };
                 }
                 let table = Table::plan(definition, &self.session)?;
-                headpond_connectors::check(&table.description(&self.settings.time_zone))
-                    .map_err(|error| table.located(error))?;
+                let described = table.description(&self.settings.time_zone);
+                self.session.connectors().check(&described).map_err(|error| table.located(error))?;
                 self.session.add_table(Arc::new(table));
             }
             StatementKind::CreateView { name, columns, query } => {
@@ -203,7 +204,10 @@ impl Planner {
         if let Some(late) = late_table(&self.session, &self.settings)? {
             reads.add_columns(&late.physical)?;
         }
-        self.sources = Sources::build(&reads, &self.session, &self.settings, &mut self.job.graph)?;
+        self.sources = {
+            let PlannedJob { graph, notes, .. } = &mut self.job;
+            Sources::build(&reads, &self.session, &self.settings, graph, notes)?
+        };
         Ok(())
     }
 
@@ -232,7 +236,7 @@ impl Planner {
     fn late_rows(&mut self) -> Result<()> {
         let Some(table) = late_table(&self.session, &self.settings)? else { return Ok(()) };
         let name = self.insert_name(&table.name);
-        add_sink(&mut self.job.graph, &self.late, &table, &name, &self.settings)
+        add_sink(&mut self.job.graph, &self.late, &table, &name, &self.settings, self.session.connectors())
     }
 
     /// The name of the next insert into a table.
@@ -270,20 +274,20 @@ impl Planner {
         name: &str,
         build: impl FnOnce(&mut FlowBuilder<'_>) -> Result<()>,
     ) -> Result<()> {
-        let mut graph = JobGraph::new();
+        let (mut graph, mut notes) = (JobGraph::new(), BTreeMap::new());
         let mut reads = Reads::default();
         reads.add(plan)?;
         if let Some(late) = late_table(&self.session, &self.settings)? {
             reads.add_columns(&late.physical)?;
         }
-        let sources = Sources::build(&reads, &self.session, &self.settings, &mut graph)?;
+        let sources = Sources::build(&reads, &self.session, &self.settings, &mut graph, &mut notes)?;
         let ttls = StateTtls::new(self.settings.ttl, query, &self.session)?;
         let uid = query.hints.uid.as_ref();
         let mut builder = FlowBuilder::new(&self.session, &self.settings, &mut graph, &sources, ttls, name, uid);
         build(&mut builder)?;
         builder.ttls.check_followed(query)?;
         builder.check_ids()?;
-        let notes = std::mem::take(&mut builder.notes);
+        notes.append(&mut builder.notes);
         self.job.shown.push(explain::explain(&graph, &notes));
         Ok(())
     }

@@ -12,6 +12,7 @@ use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, Ty
 use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, TableSource, WindowUDF};
 use datafusion_sql::planner::{NullOrdering, ParserOptions};
 use datafusion_sql::sqlparser::ast;
+use headpond_connectors::Connectors;
 use headpond_state::Error;
 use headpond_state::names::{listed, nearest};
 use std::borrow::Cow;
@@ -21,6 +22,7 @@ use std::sync::Arc;
 /// The tables and views that statements have created, and the session's settings.
 #[derive(Debug)]
 pub(crate) struct Session {
+    connectors: Connectors,
     tables: BTreeMap<String, Named>,
     hints: Vec<StateTtlHint>,
     functions: Functions,
@@ -37,13 +39,14 @@ enum Named {
 
 impl Session {
     /// A session without tables in a time zone.
-    pub(crate) fn new(time_zone: &str) -> Self {
+    pub(crate) fn new(time_zone: &str, connectors: Connectors) -> Self {
         let mut options = ConfigOptions::default();
         options.execution.time_zone = Some(time_zone.to_owned());
         options.sql_parser.map_string_types_to_utf8view = false;
         options.sql_parser.enable_ident_normalization = false;
         options.sql_parser.collect_spans = true;
         Session {
+            connectors,
             tables: BTreeMap::new(),
             hints: Vec::new(),
             functions: Functions::new(&options),
@@ -61,6 +64,11 @@ impl Session {
             .with_collect_spans(true)
             // As in Flink, NULL is less than every value.
             .with_default_null_ordering(NullOrdering::NullsMin)
+    }
+
+    /// What tables may name as their connector.
+    pub(crate) fn connectors(&self) -> &Connectors {
+        &self.connectors
     }
 
     /// DataFusion's settings.

@@ -5,16 +5,20 @@
 //! columns.
 
 use super::error::planning_error;
+use super::note::Note;
 use super::session::{Session, TableScanned};
 use super::table::Table;
+use crate::changelog_normalize::{NormalizeFactory, NormalizePlan};
 use crate::expression::{Compiler, watermark_factory};
 use crate::settings::JobSettings;
 use arrow_schema::{Schema, SchemaRef};
 use datafusion_common::tree_node::TreeNodeRecursion;
 use datafusion_expr::utils::expr_to_columns;
 use datafusion_expr::{Expr, LogicalPlan, TableScan};
-use headpond_runtime::{JobGraph, Node, NodeId, NodeKind, SourceNode};
-use headpond_state::{Error, OperatorId, Result};
+use headpond_runtime::key::KeyEncoder;
+use headpond_runtime::source::ChangelogMode;
+use headpond_runtime::{JobGraph, KeyedInput, Node, NodeId, NodeKind, SourceNode};
+use headpond_state::{Error, MaxParallelism, OperatorId, Result};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -90,10 +94,14 @@ pub(super) struct Sources(BTreeMap<String, SharedSource>);
 pub(super) struct SharedSource {
     /// The table.
     pub(super) table: Arc<Table>,
-    /// Its node. With event time the node has the hidden column of row watermarks behind the others.
+    /// Its node.
     pub(super) node: NodeId,
     /// The node's columns, without the hidden one.
     pub(super) base: SchemaRef,
+    /// Whether the node has the hidden column of row watermarks.
+    pub(super) row_watermark: bool,
+    /// Whether rows may be taken back.
+    pub(super) changing: bool,
     /// Whether the rows end.
     pub(super) bounded: bool,
 }
@@ -105,6 +113,7 @@ impl Sources {
         session: &Session,
         settings: &JobSettings,
         graph: &mut JobGraph,
+        notes: &mut BTreeMap<OperatorId, Vec<Note>>,
     ) -> Result<Self> {
         let mut sources = BTreeMap::new();
         for (name, (table, columns)) in &reads.0 {
@@ -113,7 +122,7 @@ impl Sources {
                 // Rows are counted even where no column is asked for; one column tells how many there are.
                 columns.push(0);
             }
-            sources.insert(name.clone(), source(table, &columns, session, settings, graph)?);
+            sources.insert(name.clone(), source(table, columns, session, settings, graph, notes)?);
         }
         Ok(Sources(sources))
     }
@@ -131,14 +140,45 @@ impl Sources {
 
 fn source(
     table: &Arc<Table>,
-    columns: &[usize],
+    mut columns: Vec<usize>,
     session: &Session,
     settings: &JobSettings,
     graph: &mut JobGraph,
+    notes: &mut BTreeMap<OperatorId, Vec<Note>>,
 ) -> Result<SharedSource> {
-    let base = Arc::new(table.physical.project(columns).map_err(headpond_runtime::batch::arrow_error)?);
-    let source = headpond_connectors::source(&table.description(&settings.time_zone), Some(columns))
-        .map_err(|error| table.located(error))?;
+    let open = |columns: &[usize]| {
+        let source = session.connectors().source(&table.description(&settings.time_zone), Some(columns));
+        source.map_err(|error| table.located(error))
+    };
+    let mut source = open(&columns)?;
+    let mode = source.changelog_mode();
+    let is_normalized = match mode {
+        ChangelogMode::InsertOnly => false,
+        ChangelogMode::Upsert => true,
+        ChangelogMode::All => settings.cdc_events_duplicate && !table.primary_key.is_empty(),
+    };
+    if is_normalized && table.primary_key.is_empty() {
+        return Err(table.located(
+            Error::invalid(format!(
+                "table {} gives the current row of a key, and no key is declared: which row does one replace?",
+                table.name
+            ))
+            .hint("declare it: PRIMARY KEY (…) NOT ENFORCED"),
+        ));
+    }
+    if is_normalized && table.primary_key.iter().any(|column| !columns.contains(column)) {
+        columns
+            .extend(table.primary_key.iter().filter(|column| !columns.contains(column)).copied().collect::<Vec<_>>());
+        columns.sort_unstable();
+        source = open(&columns)?;
+    }
+    let mut base = table.physical.project(&columns).map_err(headpond_runtime::batch::arrow_error)?;
+    if is_normalized {
+        // Of a row that is gone only the key need be known.
+        let fields = base.fields().iter().map(|field| field.as_ref().clone().with_nullable(true));
+        base = Schema::new(fields.collect::<Vec<_>>());
+    }
+    let base = Arc::new(base);
     let compiler = Compiler::new(&base, session.config_options())?;
     let watermarks = match &table.watermark {
         Some(watermark) => Some(watermark_factory(&table.name, &compiler, &watermark.expression)?),
@@ -153,7 +193,44 @@ fn source(
         schema,
         kind: NodeKind::Source(SourceNode { source, watermarks, row_watermark }),
     });
-    Ok(SharedSource { table: Arc::clone(table), node, base, bounded })
+    let changing = mode != ChangelogMode::InsertOnly;
+    let shared = SharedSource { table: Arc::clone(table), node, base, row_watermark, changing, bounded };
+    if is_normalized { normalized(shared, &columns, settings, graph, notes) } else { Ok(shared) }
+}
+
+/// The source with all changes of its rows, made from the current ones.
+fn normalized(
+    source: SharedSource,
+    columns: &[usize],
+    settings: &JobSettings,
+    graph: &mut JobGraph,
+    notes: &mut BTreeMap<OperatorId, Vec<Note>>,
+) -> Result<SharedSource> {
+    let (table, schema) = (&source.table, Arc::clone(&source.base));
+    let key = table.primary_key.iter().map(|of_key| columns.iter().position(|column| column == of_key));
+    let key = key.collect::<Option<Vec<usize>>>();
+    let key = key.ok_or_else(|| Error::internal("a source lacks columns of its table's primary key"))?;
+    let plan = NormalizePlan {
+        schema: Arc::clone(&schema),
+        key: key.clone(),
+        key_schema: KeyEncoder::new(&schema, &key, MaxParallelism::DEFAULT)?.schema(),
+        format: settings.format,
+        ttl: settings.ttl,
+        mini_batch: settings.mini_batch,
+    };
+    let id = OperatorId::new(format!("{}/changelog-normalize/0", table.name));
+    let key_names: Vec<&str> = key.iter().map(|column| schema.field(*column).name().as_str()).collect();
+    let description = format!("all changes of the last row of each {}", key_names.join(", "));
+    let (key_types, ttl) = (plan.key_schema.to_string(), plan.ttl);
+    let factory = NormalizeFactory::new(plan)?;
+    let expiry = match ttl {
+        Some(ttl) => Note::Line(format!("expiry: {} ms after the last write", ttl.ttl_ms)),
+        None => Note::Unbounded,
+    };
+    notes.insert(id.clone(), vec![Note::Line(format!("key: {key_types}")), factory.kept().into(), expiry]);
+    let kind = NodeKind::Keyed { inputs: vec![KeyedInput::by_key(source.node, key)], operator: Arc::new(factory) };
+    let node = graph.add(Node { id, description, schema, kind });
+    Ok(SharedSource { node, row_watermark: false, ..source })
 }
 
 fn names(schema: &Schema) -> String {

@@ -8,6 +8,7 @@ pub use run::Run;
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_cast::display::{ArrayFormatter, FormatOptions};
 use headpond_config::Config;
+use headpond_connectors::Connectors;
 use headpond_runtime::ChangeBatch;
 use headpond_sql::{PlannedJob, parse, plan};
 use headpond_state::{Error, Result};
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 
 /// Plans a script.
 pub fn planned(sql: &str) -> Result<PlannedJob> {
-    plan(&parse(sql, "job.sql")?, Config::default())
+    plan(&parse(sql, "job.sql")?, Config::default(), &Connectors::built_in())
 }
 
 /// The error of a script, with its way out.

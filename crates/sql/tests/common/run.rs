@@ -143,10 +143,10 @@ impl<'g> Run<'g> {
             return Ok(true);
         };
         let strategy = source.strategy.as_deref_mut();
-        let batch =
-            with_row_watermarks(read.rows, strategy, &mut source.watermark_ms, *row_watermark, node.schema.as_ref())?;
+        let rows = read.rows.rows().clone();
+        let rows = with_row_watermarks(rows, strategy, &mut source.watermark_ms, *row_watermark, node.schema.as_ref())?;
         let watermark_ms = source.watermark_ms;
-        self.give(from, &ChangeBatch::inserts(batch), processing_time_ms)?;
+        self.give(from, &read.rows.with_rows(rows)?, processing_time_ms)?;
         self.watermarks_ms[from] = watermark_ms;
         self.advance(processing_time_ms)?;
         Ok(true)

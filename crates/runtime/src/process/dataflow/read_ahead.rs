@@ -4,10 +4,10 @@
 //! have been read up to. So what operators hold for event time is what they would hold if the splits were one. Rows
 //! wait here meanwhile, in batches of which a tick may take a part.
 
+use crate::batch::ChangeBatch;
 use crate::process::reader::SplitBatch;
 use arrow_array::cast::AsArray;
 use arrow_array::types::Int64Type;
-use arrow_array::{Array, RecordBatch};
 use headpond_state::{Error, Result};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// Rows of one split to take into the tick.
 #[derive(Debug)]
 pub(super) struct Released {
-    pub(super) rows: RecordBatch,
+    pub(super) rows: ChangeBatch,
     /// The split's watermark behind them.
     pub(super) watermark_ms: i64,
     /// Set with the last rows of a batch.
@@ -86,7 +86,7 @@ impl ReadAhead {
 
     pub(super) fn push_batch(&mut self, split: usize, batch: SplitBatch) {
         self.rows += batch.rows.num_rows();
-        self.bytes += byte_len(&batch.rows);
+        self.bytes += batch.rows.byte_len();
         self.push(split, Waiting::Batch(batch));
     }
 
@@ -153,7 +153,7 @@ impl ReadAhead {
                     queue.pop_front();
                     Released { rows, watermark_ms, batch_end: Some(end) }
                 };
-                self.bytes = self.bytes.saturating_sub(byte_len(&released.rows));
+                self.bytes = self.bytes.saturating_sub(released.rows.byte_len());
                 Next::Rows(split, released)
             }
             other => {
@@ -182,10 +182,6 @@ fn released(batch: &SplitBatch, align_ms: i64) -> Result<(usize, i64)> {
 }
 
 /// The hidden last column.
-fn row_watermarks(rows: &RecordBatch) -> Option<&[i64]> {
-    Some(rows.columns().last()?.as_primitive_opt::<Int64Type>()?.values())
-}
-
-fn byte_len(rows: &RecordBatch) -> usize {
-    rows.columns().iter().map(|column| column.to_data().get_slice_memory_size().unwrap_or(0)).sum()
+fn row_watermarks(rows: &ChangeBatch) -> Option<&[i64]> {
+    Some(rows.rows().columns().last()?.as_primitive_opt::<Int64Type>()?.values())
 }

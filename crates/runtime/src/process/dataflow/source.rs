@@ -4,7 +4,6 @@ use super::event_time::Together;
 use super::read_ahead::{Next, ReadAhead, SplitNews};
 use super::split_times::SplitTimes;
 use super::task::Addressed;
-use crate::batch::ChangeBatch;
 use crate::control::{Control, NewSplit, Report, ReportBody, Standing};
 use crate::graph::{NodeId, SourceNode};
 use crate::metrics::Progress;
@@ -13,8 +12,9 @@ use crate::process::message::{Message, Messages};
 use crate::process::reader::{Assignment, FromReader, Reader, ReaderSetup, Watermarks};
 use crate::source::{ReaderContext, SourceSplit};
 use headpond_checkpoint::manifest::SplitState;
-use headpond_state::{Context, Error, Result};
-use std::collections::BTreeSet;
+use headpond_state::{CheckpointId, Context, Error, Result};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::builder_rc::OperatorBuilder;
@@ -42,6 +42,8 @@ pub(super) struct SourceTask {
     failed: Option<Error>,
     /// Whether the reader has ended; the source has once all is taken.
     reader_ended: bool,
+    /// The positions of checkpoints that are neither committed nor given up.
+    cuts: BTreeMap<u64, Vec<(usize, Value)>>,
     /// The watermark last sent, and whether the source was idle then.
     sent_watermark: (i64, bool),
     ended: bool,
@@ -107,6 +109,7 @@ impl SourceTask {
             rows_per_tick,
             failed: None,
             reader_ended: false,
+            cuts: BTreeMap::new(),
             sent_watermark: (i64::MIN, false),
             ended,
             reported: None,
@@ -117,6 +120,7 @@ impl SourceTask {
     /// Takes what is waiting into the tick of `control`.
     pub(super) fn tick(&mut self, control: &Control, mut give: impl FnMut(Messages)) -> Result<()> {
         self.begin_with(&control.splits);
+        self.settle(control);
         if control.read {
             let align_ms = match self.aligned {
                 true => control.align_ms.get(&self.node).copied().unwrap_or(i64::MIN),
@@ -152,7 +156,7 @@ impl SourceTask {
                     rows += count;
                     self.progress.read += count as u64;
                     self.progress.skipped += skipped;
-                    let batch = ChangeBatch::inserts(self.splits.took(index, released));
+                    let batch = self.splits.took(index, released);
                     if count > 0 {
                         bytes += batch.byte_len();
                         give(Messages::one(Message::Rows(batch)));
@@ -202,6 +206,18 @@ impl SourceTask {
         match news {
             SplitNews::Idle => self.splits.idle(index),
             SplitNews::Ended => self.splits.ended(index),
+        }
+    }
+
+    /// Tells the reader of the newest checkpoint that was committed.
+    fn settle(&mut self, control: &Control) {
+        control.aborted.iter().for_each(|checkpoint| drop(self.cuts.remove(checkpoint)));
+        let Some(&newest) = control.completed.iter().max() else { return };
+        let later = self.cuts.split_off(&(newest + 1));
+        let positions = self.cuts.remove(&newest).unwrap_or_default();
+        self.cuts = later;
+        if !positions.is_empty() {
+            self.reader.committed(CheckpointId(newest), positions);
         }
     }
 
@@ -262,7 +278,8 @@ impl SourceTask {
     }
 
     /// The positions, as this source's part of a checkpoint.
-    pub(super) fn part(&self, checkpoint: u64) -> Report {
+    pub(super) fn part(&mut self, checkpoint: u64) -> Report {
+        self.cuts.insert(checkpoint, self.splits.positions());
         self.report(ReportBody::part(checkpoint, &self.splits.states()))
     }
 

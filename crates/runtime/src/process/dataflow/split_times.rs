@@ -2,8 +2,9 @@
 
 use super::event_time::{Sender, Together};
 use super::read_ahead::{BatchEnd, ReadAhead, Released};
-use arrow_array::RecordBatch;
+use crate::batch::ChangeBatch;
 use headpond_checkpoint::manifest::SplitState;
+use serde_json::Value;
 
 /// What was taken of each split, and what that says of event time: the least watermark of those that are neither idle
 /// nor have ended.
@@ -23,6 +24,12 @@ impl SplitTimes {
         let states: Vec<SplitState> = states.collect();
         let times = states.iter().map(restored).collect();
         SplitTimes { states, times, together: None, watched }
+    }
+
+    /// The positions of splits that were begun and have not ended, by index.
+    pub(super) fn positions(&self) -> Vec<(usize, Value)> {
+        let begun = self.states.iter().enumerate().filter(|(_, state)| !state.finished && !state.position.is_null());
+        begun.map(|(index, state)| (index, state.position.clone())).collect()
     }
 
     /// Adds a split and returns its index.
@@ -47,7 +54,7 @@ impl SplitTimes {
     }
 
     /// Takes note of rows that were taken, and returns them.
-    pub(super) fn took(&mut self, index: usize, released: Released) -> RecordBatch {
+    pub(super) fn took(&mut self, index: usize, released: Released) -> ChangeBatch {
         let Released { rows, watermark_ms, batch_end } = released;
         let state = &mut self.states[index];
         let count = rows.num_rows() as u64;

@@ -8,9 +8,9 @@ use super::choice::{Choice, Kind};
 use super::idleness::Idleness;
 use super::messages::{Assignment, FromReader, ReaderSetup, SplitBatch};
 use super::pace::Pace;
-use crate::source::{ReadBatch, SourceSplit, SplitReader, WatermarkStrategy};
+use crate::source::{ChangelogMode, ReadBatch, SourceSplit, SplitReader, WatermarkStrategy};
 use arrow_array::{Array, ArrayRef, Int64Array, RecordBatch, RecordBatchOptions};
-use headpond_state::{Context, Error, Result};
+use headpond_state::{CheckpointId, Context, Error, Result};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,6 +87,18 @@ impl Interleaved {
         }
     }
 
+    /// Tells the splits that are open where they stood in a committed checkpoint.
+    pub(super) fn committed(&mut self, checkpoint: CheckpointId, positions: &[(usize, Value)]) -> Result<()> {
+        for &place in &self.open {
+            let Split { index, split, reader, .. } = &mut self.splits[place];
+            let position = positions.iter().find(|(of, _)| of == index);
+            if let (Some((_, position)), Some(reader)) = (position, reader) {
+                reader.checkpoint_committed(checkpoint, position).map_err(|error| located(error, split))?;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether there is a split that has not ended.
     pub(super) fn has_any(&self) -> bool {
         self.choice.left() > 0
@@ -143,7 +155,7 @@ impl Interleaved {
             return Ok(First::Waits(asked.elapsed()));
         }
         let Some(mut strategy) = self.strategy()? else { return Ok(First::Unknown) };
-        let watermarks = strategy.watermarks(&batch.rows)?;
+        let watermarks = strategy.watermarks(batch.rows.rows())?;
         Ok(watermarks.iter().flatten().next().map_or(First::Unknown, First::Watermark))
     }
 
@@ -210,6 +222,9 @@ impl Interleaved {
     /// Finds what a batch's rows say of event time, and gives them their hidden column.
     fn take(&mut self, place: usize, batch: ReadBatch) -> Result<SplitBatch> {
         let ReadBatch { rows, position, skipped } = batch;
+        if self.setup.source.changelog_mode() == ChangelogMode::InsertOnly && !rows.is_insert_only() {
+            return Err(Error::internal("a source that says it gives new rows only gave rows that are taken back"));
+        }
         let strategy = match self.splits[place].strategy.take() {
             None => self.strategy()?,
             made => made,
@@ -221,19 +236,20 @@ impl Interleaved {
         split.position = Some(position.clone());
         let mut before = Vec::new();
         if let Some(strategy) = &mut split.strategy {
-            let watermarks = strategy.watermarks(&rows)?;
+            let watermarks = strategy.watermarks(rows.rows())?;
             split.watermark_ms =
                 follow(split.watermark_ms, &watermarks, self.setup.row_watermark.then_some(&mut before));
         } else if self.setup.row_watermark {
             before.resize(rows.num_rows(), i64::MIN);
         }
-        let mut columns: Vec<ArrayRef> = rows.columns().to_vec();
+        let mut columns: Vec<ArrayRef> = rows.rows().columns().to_vec();
         if self.setup.row_watermark {
             columns.push(Arc::new(Int64Array::from(before)));
         }
         let options = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
-        let rows = RecordBatch::try_new_with_options(self.setup.schema.clone(), columns, &options)
+        let columns = RecordBatch::try_new_with_options(self.setup.schema.clone(), columns, &options)
             .map_err(|error| Error::internal("a source's rows are not of its schema").because(error))?;
+        let rows = rows.with_rows(columns)?;
         let skipped = skipped + std::mem::take(&mut split.skipped);
         Ok(SplitBatch { rows, position, watermark_ms: split.watermark_ms, skipped })
     }

@@ -1,7 +1,7 @@
 //! What a reader is told, and what it sends to its worker.
 
+use crate::batch::ChangeBatch;
 use crate::source::{ReaderContext, Source, SourceSplit, WatermarkFactory};
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 use headpond_checkpoint::manifest::SplitState;
 use headpond_state::Error;
@@ -30,7 +30,7 @@ pub(crate) enum FromReader {
 /// Rows of one split, in the columns of the source's node.
 #[derive(Debug)]
 pub(crate) struct SplitBatch {
-    pub(crate) rows: RecordBatch,
+    pub(crate) rows: ChangeBatch,
     /// The position behind them.
     pub(crate) position: Value,
     /// The split's watermark behind them; `i64::MIN` for none yet.

@@ -13,8 +13,9 @@ pub(crate) use messages::{Assignment, FromReader, ReaderSetup, SplitBatch, Water
 
 use crate::panics;
 use crossbeam_channel::{Receiver, RecvTimeoutError, SendTimeoutError, Sender, bounded, unbounded};
-use headpond_state::{Error, Result};
+use headpond_state::{CheckpointId, Error, Result};
 use interleaved::Interleaved;
+use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -30,6 +31,8 @@ const STOP_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 enum ToReader {
     Read(Vec<Assignment>),
+    /// A checkpoint is committed in which splits of these indices stood at these positions.
+    Committed(CheckpointId, Vec<(usize, Value)>),
     /// There are no more splits to come.
     NoMore,
 }
@@ -67,6 +70,11 @@ impl Reader {
     pub(crate) fn read(&self, splits: Vec<Assignment>) {
         // A thread that is gone has said why.
         let _ = self.orders.send(ToReader::Read(splits));
+    }
+
+    /// Says that a checkpoint is committed in which splits of these indices stood at these positions.
+    pub(crate) fn committed(&self, checkpoint: CheckpointId, positions: Vec<(usize, Value)>) {
+        let _ = self.orders.send(ToReader::Committed(checkpoint, positions));
     }
 
     /// Says that there are no more splits to come: the reader ends with those it has.
@@ -130,7 +138,7 @@ fn read_all(setup: ReaderSetup, inbox: &Receiver<ToReader>, outlet: &Outlet) -> 
     while !outlet.is_stopped() {
         // Orders are rare, and none is missed for long.
         while let Ok(order) = inbox.try_recv() {
-            more &= obey(order, &mut splits);
+            more &= obey(order, &mut splits)?;
         }
         if splits.has_any() {
             splits.step(&mut |message| outlet.send(message))?;
@@ -138,7 +146,7 @@ fn read_all(setup: ReaderSetup, inbox: &Receiver<ToReader>, outlet: &Outlet) -> 
             return Ok(());
         } else {
             match inbox.recv_timeout(STOP_INTERVAL) {
-                Ok(order) => more &= obey(order, &mut splits),
+                Ok(order) => more &= obey(order, &mut splits)?,
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
@@ -148,12 +156,11 @@ fn read_all(setup: ReaderSetup, inbox: &Receiver<ToReader>, outlet: &Outlet) -> 
 }
 
 /// Does what the worker says; false when no more splits are to come.
-fn obey(order: ToReader, splits: &mut Interleaved) -> bool {
+fn obey(order: ToReader, splits: &mut Interleaved) -> Result<bool> {
     match order {
-        ToReader::Read(assignments) => {
-            splits.add(assignments);
-            true
-        }
-        ToReader::NoMore => false,
+        ToReader::Read(assignments) => splits.add(assignments),
+        ToReader::Committed(checkpoint, positions) => splits.committed(checkpoint, &positions)?,
+        ToReader::NoMore => return Ok(false),
     }
+    Ok(true)
 }
