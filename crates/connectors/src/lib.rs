@@ -16,7 +16,8 @@
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
 //! In reading order: [`table`], [`connector`], `built_in`, [`options`], `filesystem`, `datagen`, `nexmark`,
-//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`, `json`, `row_splits`.
+//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`,
+//! `json`, `row_splits`.
 
 pub mod blackhole;
 mod built_in;

@@ -1,9 +1,9 @@
 //! All changes of rows of which a source gives the current ones: Flink's `ChangelogNormalize`.
 //!
 //! State `last row`: for each key, the columns that are not the key's, as a row in the configured format. An upsert
-//! becomes `+I`, or `-U` and `+U`; one that repeats the stored row gives nothing. A deletion, of which only the key need
-//! be known, becomes `-D` of the stored row; one of a key without a row gives nothing. So what a source says twice, after
-//! a restart of its own, say, counts once.
+//! becomes `+I`, or `-U` and `+U`; one that repeats the stored row gives nothing. A deletion, of which only the key
+//! need be known, becomes `-D` of the stored row; one of a key without a row gives nothing. So what a source says
+//! twice, after a restart of its own, say, counts once.
 
 use crate::aggregate::Grouping;
 use crate::mini_batch::{ChangelogBuffer, MiniBatch, give_slices};
