@@ -23,7 +23,7 @@ const ALLOWANCE: u64 = 32_000_000;
 const ROCKSDB_MEMORY: &str = "16 mb";
 
 /// A kind of state.
-struct Kind {
+struct StateCase {
     name: &'static str,
     /// The query over `t`, and over `u`, which has the same keys.
     query: &'static str,
@@ -34,27 +34,27 @@ struct Kind {
     live_bytes_per_key: u64,
 }
 
-const KINDS: [Kind; 4] = [
-    Kind {
+const KINDS: [StateCase; 4] = [
+    StateCase {
         name: "aggregation",
         query: "SELECT k, COUNT(*) FROM t GROUP BY k",
         by_event_time: false,
         live_bytes_per_key: 10 + 8 + 11,
     },
-    Kind {
+    StateCase {
         name: "join",
         query: "SELECT t.k, u.v FROM t JOIN u ON t.k = u.k",
         by_event_time: false,
         // A row of k, and one of k and v, each three times, behind a number of 8 bytes.
         live_bytes_per_key: 3 * (18 + 8 + 11) + 3 * (18 + 8 + 15),
     },
-    Kind {
+    StateCase {
         name: "deduplication",
         query: "SELECT k, v FROM (SELECT k, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY v) AS n FROM t) WHERE n = 1",
         by_event_time: false,
         live_bytes_per_key: 10 + 8 + 7,
     },
-    Kind {
+    StateCase {
         name: "session windows",
         query: "SELECT k, COUNT(*) FROM TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(et), INTERVAL '{ttl}' SECOND))
                 GROUP BY k, window_start, window_end",
@@ -66,7 +66,7 @@ const KINDS: [Kind; 4] = [
 
 /// What a job holds at one moment.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct Sample {
     elapsed_s: f64,
     rows: u64,
     entries: u64,
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn job(kind: &Kind, backend: &str, ttl_s: u64, keys_per_second: u64) -> String {
+fn job(kind: &StateCase, backend: &str, ttl_s: u64, keys_per_second: u64) -> String {
     let rows_per_second = keys_per_second * ROWS_PER_KEY;
     let rows = rows_per_second * ttl_s * 5;
     let last = rows - 1;
@@ -130,11 +130,11 @@ fn job(kind: &Kind, backend: &str, ttl_s: u64, keys_per_second: u64) -> String {
 
 fn measured(
     headpond: &str,
-    kind: &Kind,
+    kind: &StateCase,
     backend: &str,
     ttl_s: u64,
     keys_per_second: u64,
-) -> Result<Vec<Moment>, String> {
+) -> Result<Vec<Sample>, String> {
     let file = std::env::temp_dir().join(format!("ttl-curve-{}.sql", std::process::id()));
     std::fs::write(&file, job(kind, backend, ttl_s, keys_per_second)).map_err(|error| error.to_string())?;
     let mut child = Command::new(headpond)
@@ -157,11 +157,11 @@ fn measured(
     if status.success() { Ok(moments) } else { Err(format!("{} with {backend}: {said}", kind.name)) }
 }
 
-fn moment(line: &str) -> Option<Moment> {
+fn moment(line: &str) -> Option<Sample> {
     let value: Value = serde_json::from_str(line).ok()?;
     let state = value.get("state")?;
     let number = |name: &str| state.get(name).and_then(Value::as_u64);
-    Some(Moment {
+    Some(Sample {
         elapsed_s: value.get("elapsed_s")?.as_f64()?,
         rows: value.get("rows")?.as_u64()?,
         entries: number("entries")?,
@@ -172,7 +172,7 @@ fn moment(line: &str) -> Option<Moment> {
 }
 
 /// Prints the table of a job; whether all was within its bound.
-fn show(kind: &Kind, backend: &str, ttl_s: u64, live: u64, moments: &[Moment]) -> bool {
+fn show(kind: &StateCase, backend: &str, ttl_s: u64, live: u64, moments: &[Sample]) -> bool {
     let mib = |bytes: u64| format!("{:.1}", bytes as f64 / f64::from(1 << 20));
     println!("\n### {}, `{backend}`: {} MiB live, bound {} MiB\n", kind.name, mib(live), mib(bound(live)));
     println!("| until | rows | entries | memory, MiB | disk, MiB | reclaimed, MiB |\n|---|---|---|---|---|---|");
@@ -182,7 +182,7 @@ fn show(kind: &Kind, backend: &str, ttl_s: u64, live: u64, moments: &[Moment]) -
         let (from_s, to_s) = (half_ttl_s * f64::from(part - 1), half_ttl_s * f64::from(part));
         let within = || moments.iter().filter(|moment| moment.elapsed_s > from_s && moment.elapsed_s <= to_s);
         let Some(last) = within().next_back() else { continue };
-        let most = |of: fn(&Moment) -> u64| within().map(of).max().unwrap_or(0);
+        let most = |of: fn(&Sample) -> u64| within().map(of).max().unwrap_or(0);
         let (memory, disk) = (most(|moment| moment.memory), most(|moment| moment.disk));
         is_within &= memory.max(disk) <= bound(live);
         println!(

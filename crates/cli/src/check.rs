@@ -9,7 +9,7 @@ use headpond_connectors::Connectors;
 use headpond_launch::backend::Backend;
 use headpond_launch::stores::stores;
 use headpond_runtime::JobOptions;
-use headpond_runtime::restore::{self, Assessment, Part, PartKind, Verdict};
+use headpond_runtime::restore::{self, AssessedPart, Assessment, PartKind, Verdict};
 use headpond_state::{Context, Error, MaxParallelism, Result};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ fn shown(job: &str, assessment: &Assessment) -> String {
     text
 }
 
-fn heading(part: &Part) -> String {
+fn heading(part: &AssessedPart) -> String {
     match part.kind {
         PartKind::Job => "the job".to_owned(),
         PartKind::Source => format!("source {}", part.id),

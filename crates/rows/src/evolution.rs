@@ -19,14 +19,14 @@ pub struct RowEvolution {
     /// Fields that must be there, before and now: those that tell what the row is of.
     pub fixed: Vec<String>,
     /// Fields that are one thing: all of them come, or none.
-    pub together: Vec<Together>,
+    pub field_groups: Vec<FieldGroup>,
     /// Why no field may come; empty: some may.
     pub closed: String,
 }
 
 /// Fields that mean something only together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Together {
+pub struct FieldGroup {
     /// What they are, for people: `AVG(price)`.
     pub what: String,
     /// Their names.
@@ -83,7 +83,7 @@ impl RowEvolution {
                     .remedy(Remedy::AllowDroppedState));
             }
         }
-        for together in &self.together {
+        for together in &self.field_groups {
             let is_known = |name: &&String| find(&from, name, 0).is_some();
             if together.fields.iter().any(|name| is_known(&name)) && !together.fields.iter().all(|name| is_known(&name))
             {

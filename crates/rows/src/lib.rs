@@ -43,5 +43,5 @@ pub mod sums;
 
 pub use avro_schema::avro_schema;
 pub use codec::{RowCodec, RowFormat};
-pub use evolution::{RowConversion, RowEvolution, Together};
+pub use evolution::{FieldGroup, RowConversion, RowEvolution};
 pub use proto_schema::proto_schema;

@@ -1,6 +1,6 @@
 //! Values written under one schema, converted to another: fields come, go, move and get wider, in all three forms.
 
-use headpond_rows::{RowCodec, RowEvolution, RowFormat, Together};
+use headpond_rows::{FieldGroup, RowCodec, RowEvolution, RowFormat};
 use headpond_state::schema::{Datum, RowSchema};
 use headpond_state::ttl::{self, TtlConfig};
 use headpond_state::{Entry, ErrorKind, Result, StateDescriptor, StateKind};
@@ -103,8 +103,8 @@ fn columns_are_known_without_the_key_that_the_first_one_names() {
 
 #[test]
 fn what_would_mean_something_else_is_refused() {
-    let together = Together { what: "AVG(x)".to_owned(), fields: vec!["sum(x)".to_owned(), "count(x)".to_owned()] };
-    let means = RowEvolution { together: vec![together], ..aggregates() };
+    let together = FieldGroup { what: "AVG(x)".to_owned(), fields: vec!["sum(x)".to_owned(), "count(x)".to_owned()] };
+    let means = RowEvolution { field_groups: vec![together], ..aggregates() };
     let closed = RowEvolution { closed: "rows may be taken back".to_owned(), ..aggregates() };
     let refused = [
         // Another key.

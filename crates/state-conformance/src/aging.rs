@@ -47,7 +47,7 @@ pub struct Aging {
 
 /// What was live, and what the backend took, at a moment.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment {
+pub struct Sample {
     /// Times to live since the beginning.
     pub ttls: f64,
     /// Entries that are live.
@@ -64,7 +64,7 @@ impl Aging {
     ///
     /// # Panics
     /// If the backend fails.
-    pub fn run(&self, subject: &Subject, look: &mut dyn FnMut(Moment)) -> Box<dyn KeyedStateBackend> {
+    pub fn run(&self, subject: &Subject, look: &mut dyn FnMut(Sample)) -> Box<dyn KeyedStateBackend> {
         /// Steps in a time to live.
         const STEPS: u64 = 200;
         let mut keyed = subject.open();
@@ -98,7 +98,7 @@ impl Aging {
             }
             let first = step.saturating_sub(STEPS + self.writes_per_key - 1);
             let entries = keys_at(step + 1) - keys_at(first);
-            look(Moment {
+            look(Sample {
                 ttls: (step + 1) as f64 / STEPS as f64,
                 entries,
                 live_bytes: entries * (KEY_LEN + self.value_len as u64),
@@ -182,7 +182,7 @@ impl Curve {
                                     |---|---|---|---|---|---|---|---|";
 
     /// Adds a moment; a line of the table once half a time to live has passed.
-    pub fn add(&mut self, moment: &Moment) -> Option<String> {
+    pub fn add(&mut self, moment: &Sample) -> Option<String> {
         let most = &mut self.most;
         most.memory_bytes = most.memory_bytes.max(moment.usage.memory_bytes);
         most.disk_bytes = most.disk_bytes.max(moment.usage.disk_bytes);

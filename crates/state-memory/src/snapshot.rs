@@ -58,7 +58,7 @@ impl Snapshot for MemorySnapshot {
 impl MemorySnapshot {
     /// The file of some shards, and what it has of each state.
     fn file(&self, shards: std::ops::Range<usize>, sink: &dyn CheckpointSink) -> Result<(StateFile, Vec<StateSize>)> {
-        let part = Part {
+        let part = ShardVersion {
             start: shards.start,
             end: shards.end,
             changed_in: self.changed_in[shards.clone()].iter().copied().max().unwrap_or(0),
@@ -85,7 +85,7 @@ impl MemorySnapshot {
 
 /// A part of the state in a certain version of it: shards, and when they last changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Part {
+struct ShardVersion {
     start: usize,
     end: usize,
     changed_in: u64,
@@ -93,18 +93,18 @@ struct Part {
 
 /// The newest files that an instance's snapshots have uploaded.
 #[derive(Debug, Default)]
-pub(crate) struct UploadedFiles(Mutex<Vec<(Part, StateFile, Vec<StateSize>)>>);
+pub(crate) struct UploadedFiles(Mutex<Vec<(ShardVersion, StateFile, Vec<StateSize>)>>);
 
 impl UploadedFiles {
-    fn find(&self, part: Part) -> Option<(StateFile, Vec<StateSize>)> {
+    fn find(&self, part: ShardVersion) -> Option<(StateFile, Vec<StateSize>)> {
         let files = self.0.lock();
         files.iter().find(|(known, ..)| *known == part).map(|(_, file, sizes)| (file.clone(), sizes.clone()))
     }
 
     /// Remembers a file; it replaces older versions of the same shards.
-    fn add(&self, part: Part, (file, sizes): &(StateFile, Vec<StateSize>)) {
+    fn add(&self, part: ShardVersion, (file, sizes): &(StateFile, Vec<StateSize>)) {
         let mut files = self.0.lock();
-        let same = |known: &Part| (known.start, known.end) == (part.start, part.end);
+        let same = |known: &ShardVersion| (known.start, known.end) == (part.start, part.end);
         if files.iter().any(|(known, ..)| same(known) && known.changed_in > part.changed_in) {
             return;
         }

@@ -3,7 +3,7 @@
 use crate::bounds::Bounds;
 use crate::budget::{Account, Growth};
 use crate::expired::{Expiry, Swept};
-use crate::ordered::{Leaves, OrderedShard, Place};
+use crate::ordered::{LeafPosition, Leaves, OrderedShard};
 use crate::point::{Entries, PointShard, Probe};
 use headpond_state::{
     AccessPattern, Entry, Error, KeyBatch, KeyGroupRange, MaxParallelism, MergeOperator, ReadManyVisitor, Result,
@@ -88,7 +88,7 @@ impl Table {
             Shards::Point(_) => PointShard::hash(key),
             Shards::Ordered(_) => 0,
         };
-        Ok(Lookup { shard, hash, probe: Probe::default(), place: Place::default() })
+        Ok(Lookup { shard, hash, probe: Probe::default(), place: LeafPosition::default() })
     }
 
     /// The first of three steps that bring into the cache what a lookup needs. Each is done for many lookups before the
@@ -383,7 +383,7 @@ pub(crate) struct Lookup {
     pub(crate) shard: usize,
     hash: u64,
     probe: Probe,
-    pub(crate) place: Place,
+    pub(crate) place: LeafPosition,
 }
 
 impl Lookup {

@@ -43,7 +43,7 @@ pub(crate) fn assemble(
     let mut files = Vec::new();
     let mut known = HashMap::new();
     for (number, restored) in handles.iter().enumerate() {
-        let part = Part {
+        let part = Contribution {
             shared: &database.shared,
             restored,
             path: database.dir.beside(&format!("part-{number}")),
@@ -75,7 +75,7 @@ pub(crate) fn assemble(
 }
 
 /// What one handle contributes.
-struct Part<'a> {
+struct Contribution<'a> {
     shared: &'a Shared,
     restored: &'a RestoredState<'a>,
     /// Where its files are fetched to.
@@ -85,7 +85,7 @@ struct Part<'a> {
     states: &'a [StateDescriptor],
 }
 
-impl Part<'_> {
+impl Contribution<'_> {
     /// Adds what the handle holds of the wanted key groups: whole files and cut ones to `files`, entries of entangled
     /// states to `load`. `known` gets the files that are on the checkpoint store as they are.
     fn take(

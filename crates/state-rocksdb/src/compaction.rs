@@ -10,7 +10,7 @@
 mod plan;
 
 use crate::database::Database;
-use crate::expiry::Moment;
+use crate::expiry::ClockTimes;
 use headpond_state::{Context, Error, Result};
 use plan::{Layout, Merge, excess, plan, plan_everything, plan_flushed, reclaim};
 use rust_rocksdb::{CompactionOptions as RocksCompaction, LiveFile, Range};
@@ -58,7 +58,7 @@ impl Database {
         for name in self.column_families() {
             while !self.is_closed() {
                 // The time is taken first: what is merged now must have expired by the cut that may follow.
-                let moment = Moment::now(&self.clock);
+                let moment = ClockTimes::now(&self.clock);
                 if self.unlisted_cut().is_some() {
                     return Ok(merged);
                 }
@@ -88,7 +88,7 @@ impl Database {
     /// Merges what was flushed for a cut into the base, where that is little work and no other merge is under way: so
     /// it is uploaded once, by the checkpoint, and not a second time after a merge. Leaves out what has expired at
     /// `moment`, that of the cut.
-    pub(crate) fn compact_flushed(&self, moment: Moment) -> Result<()> {
+    pub(crate) fn compact_flushed(&self, moment: ClockTimes) -> Result<()> {
         let Some(_one_at_a_time) = self.compacting.try_lock() else { return Ok(()) };
         for name in self.column_families() {
             let mut bytes_left = FLUSHED_MAX;
@@ -105,7 +105,7 @@ impl Database {
     }
 
     /// Merges all files of every column family into its base, and leaves out what has expired at `moment`.
-    pub(crate) fn compact_all(&self, moment: Moment) -> Result<CompactionTotals> {
+    pub(crate) fn compact_all(&self, moment: ClockTimes) -> Result<CompactionTotals> {
         let _one_at_a_time = self.compacting.lock();
         let mut totals = CompactionTotals::default();
         for name in self.column_families() {
@@ -119,7 +119,7 @@ impl Database {
     }
 
     /// The layout of a column family, if there may be something to do.
-    fn layout_if_due(&self, column_family: &str, moment: Moment) -> Result<Option<Layout>> {
+    fn layout_if_due(&self, column_family: &str, moment: ClockTimes) -> Result<Option<Layout>> {
         let run_limit = self.shared.options.compaction.run_limit.max(2) as u64;
         let expires = self.expiry(column_family).is_some_and(|expiry| expiry.at(moment).is_some());
         let due = expires
@@ -129,7 +129,7 @@ impl Database {
     }
 
     /// The files of a column family, with what of them is dead.
-    fn layout(&self, column_family: &str, moment: Moment) -> Result<Layout> {
+    fn layout(&self, column_family: &str, moment: ClockTimes) -> Result<Layout> {
         let files: Vec<LiveFile> =
             self.live_files()?.into_iter().filter(|file| file.column_family_name == column_family).collect();
         let expires = self.expiry(column_family);
@@ -158,7 +158,13 @@ impl Database {
         Ok(layout)
     }
 
-    fn merge(&self, column_family: &str, layout: &Layout, merge: &Merge, moment: Moment) -> Result<CompactionTotals> {
+    fn merge(
+        &self,
+        column_family: &str,
+        layout: &Layout,
+        merge: &Merge,
+        moment: ClockTimes,
+    ) -> Result<CompactionTotals> {
         let mut options = RocksCompaction::default();
         options.set_output_file_size_limit(merge.file_size);
         options.set_canceled(Arc::clone(&self.cancel));

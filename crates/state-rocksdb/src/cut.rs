@@ -10,7 +10,7 @@
 use crate::column_family::column_family_name;
 use crate::compaction::CompactionTotals;
 use crate::database::Database;
-use crate::expiry::Moment;
+use crate::expiry::ClockTimes;
 use crate::placement::{Placement, is_table};
 use headpond_state::{
     CheckpointId, Context, Error, KeyGroupRange, MaxParallelism, Result, SnapshotOptions, StateDescriptor, StateSize,
@@ -38,7 +38,7 @@ pub(crate) struct Cut {
     pub(crate) database: Arc<Database>,
     last_sequence: u64,
     /// The operator's time at the cut: what had expired by then need not be in the files.
-    moment: Moment,
+    moment: ClockTimes,
     taken: Instant,
     unlisted: AtomicBool,
     stage: Mutex<Stage>,
@@ -102,7 +102,7 @@ impl Cut {
             states,
             database: Arc::clone(database),
             last_sequence,
-            moment: Moment::now(&database.clock),
+            moment: ClockTimes::now(&database.clock),
             taken: Instant::now(),
             unlisted: AtomicBool::new(true),
             stage: Mutex::new(Stage::Sealed),

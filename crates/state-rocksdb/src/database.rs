@@ -3,7 +3,7 @@
 use crate::column_family::{column_family_name, column_family_options, database_options};
 use crate::cut::Cut;
 use crate::error::{from_rocksdb, from_text};
-use crate::expiry::{Expiry, Moment};
+use crate::expiry::{ClockTimes, Expiry};
 use crate::import::{TableFile, import};
 use crate::ledger::Ledger;
 use crate::local_dir::LocalDir;
@@ -142,7 +142,7 @@ impl Database {
     /// Lets entries of a state expire as the job's declaration of it says.
     pub(crate) fn activate_expiry(&self, state: &StateDescriptor) {
         if let (Some(ttl), Some(expiry)) = (state.ttl, self.expiry(&column_family_name(&state.name))) {
-            expiry.activate(ttl, Moment::now(&self.clock));
+            expiry.activate(ttl, ClockTimes::now(&self.clock));
         }
     }
 

@@ -22,15 +22,15 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 /// A moment in both domains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Moment {
+pub(crate) struct ClockTimes {
     processing_ms: i64,
     event_ms: i64,
 }
 
-impl Moment {
+impl ClockTimes {
     /// The present.
-    pub(crate) fn now(clock: &OperatorClock) -> Moment {
-        Moment { processing_ms: clock.now_ms(), event_ms: clock.event_time_ms() }
+    pub(crate) fn now(clock: &OperatorClock) -> ClockTimes {
+        ClockTimes { processing_ms: clock.now_ms(), event_ms: clock.event_time_ms() }
     }
 
     /// The time in a domain, in milliseconds.
@@ -74,13 +74,13 @@ impl Expiry {
     }
 
     /// Takes the job's word for how long entries live.
-    pub(crate) fn activate(&self, ttl: TtlConfig, moment: Moment) {
+    pub(crate) fn activate(&self, ttl: TtlConfig, moment: ClockTimes) {
         self.ttl_ms.store(ttl.ttl_ms, Ordering::Release);
         self.at(moment);
     }
 
     /// The time to live and the time of its domain, once the job has registered the state and that time has begun.
-    pub(crate) fn at(&self, moment: Moment) -> Option<(i64, i64)> {
+    pub(crate) fn at(&self, moment: ClockTimes) -> Option<(i64, i64)> {
         let (ttl_ms, now_ms) = (self.ttl_ms.load(Ordering::Acquire), moment.time_in(self.domain));
         if ttl_ms <= 0 || now_ms == i64::MIN {
             return None;
@@ -99,7 +99,7 @@ impl Expiry {
     }
 
     /// Begins a merge that may take what has expired at `moment`.
-    pub(crate) fn begin_merge(&self, moment: Moment) {
+    pub(crate) fn begin_merge(&self, moment: ClockTimes) {
         *self.kept() = None;
         self.merge_ms.store(moment.time_in(self.domain), Ordering::Release);
     }

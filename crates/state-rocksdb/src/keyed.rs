@@ -4,7 +4,7 @@ use crate::age::Ages;
 use crate::column_family::column_family_name;
 use crate::cut::Cut;
 use crate::database::Database;
-use crate::expiry::Moment;
+use crate::expiry::ClockTimes;
 use crate::ledger::Written;
 use crate::read::Reader;
 use crate::scan::{scan, scan_many};
@@ -165,7 +165,7 @@ impl RocksDbKeyedState {
     /// Once time has moved on by a part of a state's time to live: seals its memtable if much of it has expired, and
     /// has its files looked at.
     fn look_at_expiry(&mut self) -> Result<()> {
-        let moment = Moment::now(&self.database.clock);
+        let moment = ClockTimes::now(&self.database.clock);
         for (looked_ms, index) in self.looked_ms.iter_mut().zip(0..) {
             let Some(ttl) = self.registry.get(StateId(index))?.ttl else { continue };
             let now_ms = moment.time_in(ttl.domain);

@@ -30,14 +30,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Placement {
     /// The files, by name.
-    pub(crate) files: BTreeMap<String, Place>,
+    pub(crate) files: BTreeMap<String, FilePlace>,
     /// States whose files are entangled.
     pub(crate) entangled: Vec<usize>,
 }
 
 /// Where a file belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct FilePlace {
     /// The number of its state.
     pub(crate) state: usize,
     pub(crate) level: i32,
@@ -62,7 +62,7 @@ impl Placement {
                 return Ok(None);
             };
             let group = |key: &Option<Vec<u8>>| group_of(key.as_deref().unwrap_or_default(), max_parallelism);
-            let place = Place {
+            let place = FilePlace {
                 state,
                 level: file.level,
                 groups: KeyGroupRange { start: group(&file.start_key), end: group(&file.end_key).saturating_add(1) },
@@ -87,7 +87,7 @@ impl Placement {
         for (name, place) in details.get("files")?.as_object()? {
             let [state, level, first, last, smallest, largest] = place.as_array()?.as_slice() else { return None };
             let group = |value: &Value| u16::try_from(value.as_u64()?).ok();
-            let place = Place {
+            let place = FilePlace {
                 state: state_number(state)?,
                 level: i32::try_from(level.as_u64()?).ok().filter(|level| *level <= BASE_LEVEL)?,
                 groups: KeyGroupRange { start: group(first)?, end: group(last)?.checked_add(1)? },
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn a_placement_goes_through_a_handles_details() {
         let groups = KeyGroupRange { start: 3, end: 64 };
-        let place = Place { state: 0, level: 6, groups, sequences: (7, u64::MAX >> 8) };
+        let place = FilePlace { state: 0, level: 6, groups, sequences: (7, u64::MAX >> 8) };
         let files = [("000012.sst".to_owned(), place)].into();
         let placement = Placement { files, entangled: vec![0] };
         let details = json!({ "placement": placement.to_details() });

@@ -12,13 +12,13 @@ pub struct WriteBatch {
 #[derive(Debug, Clone, Copy)]
 struct Slot {
     state: StateId,
-    kind: Kind,
+    kind: WriteKind,
     key_end: usize,
     value_end: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
+enum WriteKind {
     Put,
     Merge,
     Delete,
@@ -65,7 +65,7 @@ impl WriteBatch {
     /// Sets the value of `key`.
     #[inline]
     pub fn put(&mut self, state: StateId, key: &[u8], value: &[u8]) {
-        self.push(state, Kind::Put, key, value);
+        self.push(state, WriteKind::Put, key, value);
     }
 
     /// Sets the value of `key` to what `build` appends to the buffer. `build` must only append.
@@ -74,29 +74,29 @@ impl WriteBatch {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         build(&mut self.bytes);
-        self.ops.push(Slot { state, kind: Kind::Put, key_end, value_end: self.bytes.len() });
+        self.ops.push(Slot { state, kind: WriteKind::Put, key_end, value_end: self.bytes.len() });
     }
 
     /// Folds `operand` into the value of `key`.
     #[inline]
     pub fn merge(&mut self, state: StateId, key: &[u8], operand: &[u8]) {
-        self.push(state, Kind::Merge, key, operand);
+        self.push(state, WriteKind::Merge, key, operand);
     }
 
     /// Removes `key`.
     #[inline]
     pub fn delete(&mut self, state: StateId, key: &[u8]) {
-        self.push(state, Kind::Delete, key, &[]);
+        self.push(state, WriteKind::Delete, key, &[]);
     }
 
     /// Removes the keys from `start` (inclusive) to `end` (exclusive).
     #[inline]
     pub fn delete_range(&mut self, state: StateId, start: &[u8], end: &[u8]) {
-        self.push(state, Kind::DeleteRange, start, end);
+        self.push(state, WriteKind::DeleteRange, start, end);
     }
 
     #[inline]
-    fn push(&mut self, state: StateId, kind: Kind, key: &[u8], value: &[u8]) {
+    fn push(&mut self, state: StateId, kind: WriteKind, key: &[u8], value: &[u8]) {
         self.bytes.extend_from_slice(key);
         let key_end = self.bytes.len();
         self.bytes.extend_from_slice(value);
@@ -126,10 +126,10 @@ impl WriteBatch {
             let value = &self.bytes[slot.key_end..slot.value_end];
             start = slot.value_end;
             let op = match slot.kind {
-                Kind::Put => WriteOp::Put { key, value },
-                Kind::Merge => WriteOp::Merge { key, operand: value },
-                Kind::Delete => WriteOp::Delete { key },
-                Kind::DeleteRange => WriteOp::DeleteRange { start: key, end: value },
+                WriteKind::Put => WriteOp::Put { key, value },
+                WriteKind::Merge => WriteOp::Merge { key, operand: value },
+                WriteKind::Delete => WriteOp::Delete { key },
+                WriteKind::DeleteRange => WriteOp::DeleteRange { start: key, end: value },
             };
             (slot.state, op)
         })

@@ -1,6 +1,6 @@
 //! The process dies at any store call, and the next one finds the last committed checkpoint.
 
-use crate::Place;
+use crate::StoreFactory;
 use crate::jobs::{Files, JOB, attempt, checkpoint, files, manifest, options, over, restore, upload};
 use crate::mortal::{Crash, Mortal};
 use crate::rows::{FilesAsEntries, files_of};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Lets an attempt die at each `step`th call of its store, before and after the call has taken effect, and the next
 /// attempt go on. Nothing committed is lost, nothing unnamed is left.
-pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
+pub fn at_every_call(place: &dyn Fn() -> StoreFactory, step: usize) {
     for crash in [Crash::Before, Crash::After] {
         for calls in (1..).step_by(step) {
             let place = place();
@@ -46,7 +46,7 @@ pub fn at_every_call(place: &dyn Fn() -> Place, step: usize) {
 }
 
 /// Lets every attempt die, each after a few calls more than the one before, until one reaches the end.
-pub fn of_every_attempt(place: &dyn Fn() -> Place, step: usize) {
+pub fn of_every_attempt(place: &dyn Fn() -> StoreFactory, step: usize) {
     for calls in (8..60).step_by(step) {
         let place = place();
         let mut ended = false;
@@ -64,7 +64,7 @@ pub fn of_every_attempt(place: &dyn Fn() -> Place, step: usize) {
 
 /// Lets a copy to a savepoint die at each `step`th call of the savepoint's store. The checkpoint stays as it is, the
 /// savepoint is not there or whole, and the next copy of the same name succeeds and leaves nothing unnamed.
-pub fn of_a_savepoint(place: &dyn Fn() -> Place, step: usize) {
+pub fn of_a_savepoint(place: &dyn Fn() -> StoreFactory, step: usize) {
     let original = place();
     let storage = over(original());
     let me = attempt("a");
@@ -124,7 +124,7 @@ fn states() -> [Files; 4] {
 
 /// Runs an attempt that restores, checks what it restored, and takes the remaining checkpoints. Returns those
 /// committed, and whether it came to its end.
-fn run(place: &Place, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, bool) {
+fn run(place: &StoreFactory, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, bool) {
     let storage = over(Arc::new(Mortal::new(place(), calls, crash)));
     let mut committed = Vec::new();
     let outcome = take_all(place, &storage, name, &mut committed);
@@ -132,7 +132,7 @@ fn run(place: &Place, name: &str, calls: u32, crash: Crash) -> (Vec<Manifest>, b
 }
 
 fn take_all(
-    place: &Place,
+    place: &StoreFactory,
     storage: &CheckpointStorage,
     name: &str,
     committed: &mut Vec<Manifest>,
@@ -167,6 +167,6 @@ fn state_of(manifest: &Manifest) -> Files {
     states()[progress(manifest) - 1].clone()
 }
 
-fn assert_intact(place: &Place, manifest: &Manifest, state: &Files) {
+fn assert_intact(place: &StoreFactory, manifest: &Manifest, state: &Files) {
     assert_eq!(restore(&over(place()), manifest).unwrap(), *state);
 }

@@ -3,7 +3,7 @@
 //! A run has a seed, which decides what fails and when attempts crash. A failing one says its seed;
 //! `HEADPOND_SEED=<seed>` runs that one alone.
 
-use crate::Place;
+use crate::StoreFactory;
 use crate::faulty::{Chance, Faults, Faulty};
 use crate::jobs::{Files, JOB, attempt, manifest, over, restore, upload};
 use headpond_checkpoint::{CheckpointStorage, CheckpointStore, Manifest};
@@ -24,7 +24,7 @@ const CONTENTS: u64 = 4;
 ///
 /// # Panics
 /// When something committed is lost, or something unnamed stays: with the seed.
-pub fn seeds(place: &dyn Fn() -> Place, seeds: std::ops::Range<u64>) {
+pub fn seeds(place: &dyn Fn() -> StoreFactory, seeds: std::ops::Range<u64>) {
     let only = std::env::var("HEADPOND_SEED").ok().and_then(|seed| seed.parse().ok());
     for seed in only.map_or(seeds, |seed: u64| seed..seed + 1) {
         let place = place();
@@ -41,7 +41,7 @@ struct Known {
     states: Vec<Files>,
 }
 
-fn run(place: &Place, seed: u64) {
+fn run(place: &StoreFactory, seed: u64) {
     let chance = Chance::new(seed);
     let rate = |most: u64| chance.below(most) as u32;
     let faults = Faults {
@@ -79,7 +79,7 @@ fn run(place: &Place, seed: u64) {
 
 /// Restores and takes checkpoints, some of which fail, until it crashes.
 fn attempt_of(
-    place: &Place,
+    place: &StoreFactory,
     storage: &CheckpointStorage,
     name: &str,
     chance: &Chance,

@@ -5,17 +5,18 @@
 //!
 //! ```
 //! use headpond_checkpoint::DirectoryStore;
-//! use headpond_store_conformance::Place;
+//! use headpond_store_conformance::StoreFactory;
 //! use std::sync::Arc;
 //!
-//! headpond_store_conformance::conformance_tests!(|| -> Place {
+//! headpond_store_conformance::conformance_tests!(|| -> StoreFactory {
 //!     let directory = tempfile::tempdir().expect("a temporary directory can be made");
 //!     Box::new(move || Arc::new(DirectoryStore::new(directory.path())))
 //! });
 //! ```
 //!
-//! [`conformance_tests!`] takes a function that makes a new, empty [`Place`] and expands to a `#[test]` function for
-//! each part of the contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process that dies at any
+//! [`conformance_tests!`] takes a function that makes a new, empty [`StoreFactory`] and expands to a `#[test]`
+//! function for each part of the contract ([`contract`]). What crashes leave is enumerated by [`crash`]: a process
+//! that dies at any
 //! call of its store. [`injection`] runs jobs over a store that fails at random, from a seed.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -37,9 +38,10 @@ use headpond_checkpoint::CheckpointStore;
 use std::sync::Arc;
 
 /// A place for checkpoints: each call opens its store anew, as another process would.
-pub type Place = Box<dyn Fn() -> Arc<dyn CheckpointStore> + Send + Sync>;
+pub type StoreFactory = Box<dyn Fn() -> Arc<dyn CheckpointStore> + Send + Sync>;
 
-/// Expands to all scenarios of the contract as `#[test]` functions. The argument is a function that makes a [`Place`].
+/// Expands to all scenarios of the contract as `#[test]` functions. The argument is a function that makes a
+/// [`StoreFactory`].
 #[macro_export]
 macro_rules! conformance_tests {
     ($place:expr) => {

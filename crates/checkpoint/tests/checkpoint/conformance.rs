@@ -2,10 +2,10 @@
 
 use crate::support::scratch;
 use headpond_checkpoint::DirectoryStore;
-use headpond_store_conformance::Place;
+use headpond_store_conformance::StoreFactory;
 use std::sync::Arc;
 
-fn place() -> Place {
+fn place() -> StoreFactory {
     let dir = scratch();
     Box::new(move || Arc::new(DirectoryStore::new(dir.path())))
 }

@@ -3,10 +3,10 @@
 use crate::support::*;
 use headpond_checkpoint::{CheckpointStore, DirectoryStore};
 use headpond_state::{CheckpointId, ErrorKind};
-use headpond_store_conformance::{Crash, Mortal, Place, crash};
+use headpond_store_conformance::{Crash, Mortal, StoreFactory, crash};
 use std::sync::Arc;
 
-fn place() -> Place {
+fn place() -> StoreFactory {
     let dir = scratch();
     Box::new(move || Arc::new(DirectoryStore::new(dir.path())))
 }

@@ -9,12 +9,12 @@ pub(super) struct RecordEnd {
     delimiter: u8,
     quote: Option<u8>,
     escape: Option<u8>,
-    at: Place,
+    at: ByteRole,
 }
 
 /// What the next byte is part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ByteRole {
     FieldBegin,
     Bare,
     BareEscaped,
@@ -29,14 +29,14 @@ impl RecordEnd {
     /// At the row's beginning.
     pub(super) fn new(dialect: &Dialect) -> Self {
         let Dialect { delimiter, quote, escape, .. } = *dialect;
-        RecordEnd { delimiter, quote, escape, at: Place::FieldBegin }
+        RecordEnd { delimiter, quote, escape, at: ByteRole::FieldBegin }
     }
 
     /// How many of these bytes, which follow those before, belong to the row; `None` if it goes on behind them.
     pub(super) fn find(&mut self, bytes: &[u8]) -> Option<usize> {
         for (index, &byte) in bytes.iter().enumerate() {
             self.at = self.next(byte);
-            if self.at == Place::End {
+            if self.at == ByteRole::End {
                 return Some(index + 1);
             }
         }
@@ -45,22 +45,22 @@ impl RecordEnd {
 
     /// Whether a quote is open: at the end of the file, that the row has no end.
     pub(super) fn is_in_quotes(&self) -> bool {
-        matches!(self.at, Place::Quoted | Place::QuotedEscaped)
+        matches!(self.at, ByteRole::Quoted | ByteRole::QuotedEscaped)
     }
 
-    fn next(&self, byte: u8) -> Place {
+    fn next(&self, byte: u8) -> ByteRole {
         let (is_quote, is_escape) = (self.quote == Some(byte), self.escape == Some(byte));
         match self.at {
-            Place::FieldBegin if is_quote => Place::Quoted,
-            Place::BareEscaped => Place::Bare,
-            Place::Quoted if is_quote => Place::BehindQuote,
-            Place::Quoted if is_escape => Place::QuotedEscaped,
-            Place::Quoted | Place::QuotedEscaped => Place::Quoted,
-            Place::BehindQuote if is_quote => Place::Quoted,
-            _ if byte == self.delimiter => Place::FieldBegin,
-            _ if byte == b'\n' => Place::End,
-            _ if is_escape => Place::BareEscaped,
-            _ => Place::Bare,
+            ByteRole::FieldBegin if is_quote => ByteRole::Quoted,
+            ByteRole::BareEscaped => ByteRole::Bare,
+            ByteRole::Quoted if is_quote => ByteRole::BehindQuote,
+            ByteRole::Quoted if is_escape => ByteRole::QuotedEscaped,
+            ByteRole::Quoted | ByteRole::QuotedEscaped => ByteRole::Quoted,
+            ByteRole::BehindQuote if is_quote => ByteRole::Quoted,
+            _ if byte == self.delimiter => ByteRole::FieldBegin,
+            _ if byte == b'\n' => ByteRole::End,
+            _ if is_escape => ByteRole::BareEscaped,
+            _ => ByteRole::Bare,
         }
     }
 }

@@ -10,10 +10,10 @@
 //! <path>/part-0-7.json                         published
 //! ```
 //!
-//! Publishing is a rename, so a file is either staged or published, and publishing it again changes nothing. Files of
-//! other names are nobody's business and stay. The marker also names the *claim*, the run that made the directory the
-//! INSERT's own, and so does whatever is prepared: rows of a checkpoint are not published into another directory than
-//! the one that has the rows before them.
+//! Publishing is a rename: a file is either staged or published, and publishing it again changes nothing. Files with
+//! other names are left alone. The marker also names the *claim*, the run that made the directory the INSERT's own; so
+//! does whatever is prepared. Rows of a checkpoint are thereby never published into another directory than the one
+//! with the rows before them.
 //!
 //! Others may write to the directory too, and a checkpoint's committables come from a file. So symbolic links below the
 //! directory are not followed, and a committable names a staged file of its own worker and checkpoint or nothing.

@@ -3,7 +3,7 @@
 //! It is kept once for each key group, not once for each worker: a job that goes on with other workers gives each what
 //! it needs, and a record finds the state in its own key group.
 
-use super::function::{Context, Moment, RuntimeContext};
+use super::function::{CallTimes, Context, RuntimeContext};
 use super::record::Record;
 use super::side_output::{OutputTag, SideOutputs};
 use super::state::MapStateDescriptor;
@@ -16,7 +16,7 @@ use std::ops::ControlFlow;
 /// What a function has at hand for a record of the control stream: broadcast state, the time, the side outputs.
 pub struct BroadcastContext<'a> {
     pub(super) backend: &'a mut (dyn KeyedStateBackend + 'a),
-    pub(super) moment: Moment,
+    pub(super) moment: CallTimes,
     pub(super) sides: &'a mut SideOutputs,
 }
 

@@ -153,7 +153,7 @@ impl RuntimeContext<'_> {
 pub struct Context<'a, K> {
     pub(super) backend: &'a mut (dyn KeyedStateBackend + 'a),
     pub(super) key: KeyContext<'a>,
-    pub(super) moment: Moment,
+    pub(super) moment: CallTimes,
     pub(super) timers: &'a mut FunctionTimers,
     pub(super) sides: &'a mut SideOutputs,
     pub(super) counters: &'a mut Counters,
@@ -162,7 +162,7 @@ pub struct Context<'a, K> {
 
 /// When a function is called.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Moment {
+pub(super) struct CallTimes {
     pub(super) timestamp_ms: Option<i64>,
     pub(super) watermark_ms: i64,
     pub(super) processing_time_ms: i64,
@@ -170,7 +170,7 @@ pub(super) struct Moment {
     pub(super) timer: Option<TimeDomain>,
 }
 
-impl Moment {
+impl CallTimes {
     /// The timestamp of what the function gives: none, when a timer by processing time fires.
     pub(super) fn of_results(&self) -> Option<i64> {
         self.timestamp_ms.filter(|_| self.timer != Some(TimeDomain::ProcessingTime))

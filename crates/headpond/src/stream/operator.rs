@@ -1,6 +1,6 @@
 //! The keyed operator that a function becomes.
 
-use super::function::{Collector, Context, Moment, RuntimeContext};
+use super::function::{CallTimes, Collector, Context, RuntimeContext};
 use super::keyed_function::KeyedFunction;
 use super::record::records;
 use super::side_output::{SideOutputs, SideTags};
@@ -138,7 +138,7 @@ impl<F: KeyedFunction> ProcessOperator<F> {
                 namespace: NO_NAMESPACE,
                 row_ms: stamp.timestamp_ms,
             };
-            let moment = Moment {
+            let moment = CallTimes {
                 timestamp_ms: stamp.timestamp_ms,
                 watermark_ms: cx.event_time_ms.max(stamp.watermark_ms),
                 processing_time_ms: cx.processing_time_ms,
@@ -161,7 +161,7 @@ impl<F: KeyedFunction> ProcessOperator<F> {
         let full = loop {
             let Some((domain, timer)) = self.next_due(cx, &mut fired)? else { break false };
             let row_ms = (domain == TimeDomain::EventTime).then_some(timer.time_ms);
-            let moment = Moment {
+            let moment = CallTimes {
                 timestamp_ms: Some(timer.time_ms),
                 watermark_ms: cx.event_time_ms,
                 processing_time_ms: cx.processing_time_ms,
@@ -202,7 +202,7 @@ impl<F: KeyedFunction> ProcessOperator<F> {
     fn call(
         &mut self,
         (key, entry_key): (KeyContext<'_>, &[u8]),
-        moment: Moment,
+        moment: CallTimes,
         cx: &mut OperatorContext<'_>,
         call: impl FnOnce(&F, &mut F::States, &mut Context<'_, F::Key>, &mut Collector<F::Out>) -> Result<()>,
     ) -> Result<()> {

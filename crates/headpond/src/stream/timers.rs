@@ -119,7 +119,7 @@ impl FunctionTimers {
         let mut firing = domains.into_iter().filter_map(|domain| domain.firing.as_mut());
         let firing = firing.find(|firing| firing.newly_taken)?;
         firing.newly_taken = false;
-        Some(firing.taken.iter().map(Place::context))
+        Some(firing.taken.iter().map(TimerKey::context))
     }
 
     /// When the earliest timer by processing time is due, or earlier.
@@ -150,23 +150,23 @@ struct Firing {
     /// Where the first of them goes on.
     cursor: TimerCursor,
     /// Those that were taken from the state.
-    taken: BTreeSet<Place>,
+    taken: BTreeSet<TimerKey>,
     newly_taken: bool,
     /// The last that was taken from the state; `None`: all that are due were.
-    taken_to: Option<Place>,
+    taken_to: Option<TimerKey>,
 }
 
 /// A timer, in the order in which timers fire.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct TimerKey {
     key_group: KeyGroup,
     time_ms: i64,
     key: Vec<u8>,
 }
 
-impl Place {
+impl TimerKey {
     fn of(context: KeyContext<'_>, time_ms: i64) -> Self {
-        Place { key_group: context.key_group, time_ms, key: context.key.to_vec() }
+        TimerKey { key_group: context.key_group, time_ms, key: context.key.to_vec() }
     }
 
     fn context(&self) -> KeyContext<'_> {
@@ -210,7 +210,7 @@ impl DomainTimers {
             return Ok(());
         }
         if let Some(firing) = self.firing.as_mut().filter(|firing| time_ms <= firing.until_ms) {
-            let place = Place::of(context, time_ms);
+            let place = TimerKey::of(context, time_ms);
             if firing.taken_to.as_ref().is_none_or(|end| place <= *end) {
                 firing.taken.insert(place);
                 return Ok(());
@@ -225,7 +225,7 @@ impl DomainTimers {
 
     fn remove(&mut self, backend: &mut dyn KeyedStateBackend, context: KeyContext<'_>, time_ms: i64) -> Result<()> {
         if let Some(firing) = &mut self.firing
-            && firing.taken.remove(&Place::of(context, time_ms))
+            && firing.taken.remove(&TimerKey::of(context, time_ms))
         {
             return Ok(());
         }
@@ -257,7 +257,7 @@ impl DomainTimers {
         if self.firing.as_ref().is_some_and(|firing| firing.taken.is_empty() && !firing.groups.is_empty()) {
             self.take_due(backend)?;
         }
-        if let Some(Place { key_group, time_ms, key }) =
+        if let Some(TimerKey { key_group, time_ms, key }) =
             self.firing.as_mut().and_then(|firing| firing.taken.pop_first())
         {
             return Ok(Some(DueTimer { time_ms, key_group, key, namespace: Vec::new() }));
@@ -288,8 +288,8 @@ impl DomainTimers {
         }
         timers.remove_all(backend, &due)?;
         let last = due.last().filter(|_| !firing.groups.is_empty());
-        firing.taken_to = last.map(|timer| Place::of(timer.context(), timer.time_ms));
-        firing.taken.extend(due.iter().map(|timer| Place::of(timer.context(), timer.time_ms)));
+        firing.taken_to = last.map(|timer| TimerKey::of(timer.context(), timer.time_ms));
+        firing.taken.extend(due.iter().map(|timer| TimerKey::of(timer.context(), timer.time_ms)));
         firing.newly_taken = true;
         Ok(())
     }

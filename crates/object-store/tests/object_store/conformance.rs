@@ -2,12 +2,12 @@
 
 use crate::server::Server;
 use headpond_object_store::{BucketStore, ObjectStoreOptions};
-use headpond_store_conformance::{Place, crash};
+use headpond_store_conformance::{StoreFactory, crash};
 use object_store::memory::InMemory;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock};
 
-fn memory() -> Place {
+fn memory() -> StoreFactory {
     let bucket = Arc::new(InMemory::new());
     Box::new(move || {
         let options = ObjectStoreOptions { part_bytes: 5 << 20, ..ObjectStoreOptions::default() };
@@ -17,7 +17,7 @@ fn memory() -> Place {
 }
 
 /// A prefix of its own for each test, in the bucket of one server.
-fn s3() -> Place {
+fn s3() -> StoreFactory {
     static SERVER: LazyLock<Arc<Server>> = LazyLock::new(Server::start);
     static PLACES: AtomicUsize = AtomicUsize::new(0);
     let prefix = format!("place {}/below", PLACES.fetch_add(1, Ordering::SeqCst));

@@ -47,7 +47,7 @@ pub(crate) struct PendingParts {
 
 /// What somebody outside wants of the job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum JobRequest {
     /// Nothing: the job runs.
     None,
     /// A checkpoint, now.
@@ -284,8 +284,8 @@ impl Coordinator {
     }
 
     /// The next control message, if there is a reason for one.
-    pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, wish: Wish) -> Option<Control> {
-        let (stopping, asked) = (wish == Wish::Stop, wish == Wish::Checkpoint);
+    pub(crate) fn poll(&mut self, now: Instant, now_ms: i64, request: JobRequest) -> Option<Control> {
+        let (stopping, asked) = (request == JobRequest::Stop, request == JobRequest::Checkpoint);
         if self.over || self.last_cut_sent || self.next_tick - self.oldest_unfinished >= self.pace.ticks_in_flight {
             return None;
         }

@@ -1,6 +1,6 @@
 //! A running job in the hands of other threads: the request to stop, requests for checkpoints.
 
-use super::coordinator::Wish;
+use super::coordinator::JobRequest;
 use crossbeam_channel::{Receiver, Sender, bounded};
 use headpond_checkpoint::storage::{CheckpointStorage, Hold};
 use headpond_state::{CheckpointId, Error, Result};
@@ -73,12 +73,12 @@ impl JobControl {
     }
 
     /// What is wanted of the job.
-    pub(crate) fn wish(&self) -> Wish {
+    pub(crate) fn request(&self) -> JobRequest {
         let requests = self.0.requests.lock();
         match (self.is_stopping(), requests.is_empty()) {
-            (true, _) => Wish::Stop,
-            (false, false) => Wish::Checkpoint,
-            (false, true) => Wish::None,
+            (true, _) => JobRequest::Stop,
+            (false, false) => JobRequest::Checkpoint,
+            (false, true) => JobRequest::None,
         }
     }
 

@@ -275,10 +275,10 @@ impl Lead {
                 .hint("raise `execution.checkpointing.timeout`, or look at what slows the checkpoint directory");
             self.give_up(cut, late)?;
         }
-        let wish = self.control.wish();
+        let request = self.control.request();
         let tick = self.coordinator.next_tick();
         let now_ms = self.now_ms();
-        if let Some(mut control) = self.coordinator.poll(now, now_ms, wish) {
+        if let Some(mut control) = self.coordinator.poll(now, now_ms, request) {
             self.job.metrics.add_tick();
             if let Some(cut) = &mut control.cut {
                 self.waiting.append(&mut self.control.take_requests(cut.last));

@@ -5,7 +5,7 @@ use crate::mini_batch::MiniBatch;
 use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use headpond_rows::sums::{EXACT_PARTS, IS_SET, LOST};
-use headpond_rows::{RowCodec, RowEvolution, RowFormat, Together};
+use headpond_rows::{FieldGroup, RowCodec, RowEvolution, RowFormat};
 use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
 use headpond_state::schema::{DataKind, Datum, Field, FieldType, RowSchema};
@@ -153,7 +153,7 @@ pub(crate) struct Layout {
     /// The row of a group.
     pub(crate) schema: RowSchema,
     /// The fields of calls that have several.
-    together: Vec<Together>,
+    field_groups: Vec<FieldGroup>,
 }
 
 /// What a cell folds.
@@ -244,7 +244,7 @@ impl Layout {
         let together = calls.iter().zip(&of_calls).map(|(call, of_call)| {
             let cells = [of_call.value, of_call.count].into_iter().flatten();
             let fields = cells.flat_map(|cell| &fields[of_cells[cell].clone()]).map(|field| field.name.clone());
-            Together { what: call.shown(), fields: fields.collect() }
+            FieldGroup { what: call.shown(), fields: fields.collect() }
         });
         let together = together.filter(|together| together.fields.len() > 1).collect();
         Ok(Layout { cells, of_calls, sets, retracts, has_since, together, schema: RowSchema::new(fields) })
@@ -261,7 +261,7 @@ impl Layout {
         RowEvolution {
             accumulates: true,
             fixed: self.schema.fields().first().map(|rows| rows.name.clone()).into_iter().collect(),
-            together: self.together.clone(),
+            field_groups: self.field_groups.clone(),
             closed: closed.to_owned(),
             ..RowEvolution::default()
         }

@@ -67,7 +67,7 @@ impl ScalarUDFImpl for DateFormat {
         };
         let patterns = patterns.to_array(rows)?;
         let patterns = patterns.as_string::<i32>();
-        let mut known: Option<(&str, Vec<Part>)> = None;
+        let mut known: Option<(&str, Vec<PatternPart>)> = None;
         let mut shown: Vec<Option<String>> = Vec::with_capacity(times.len());
         for row in 0..times.len() {
             let (Some(time), true) = (local(row), patterns.is_valid(row)) else {
@@ -95,7 +95,7 @@ impl ScalarUDFImpl for DateFormat {
 
 /// A part of a pattern.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum PatternPart {
     Text(String),
     /// A letter and how often it stands.
     Letter(char, usize),
@@ -103,8 +103,8 @@ enum Part {
 
 const LETTERS: &str = "yuMLdDEaHkKhmsS";
 
-fn parse(pattern: &str) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = Vec::new();
+fn parse(pattern: &str) -> Result<Vec<PatternPart>> {
+    let mut parts: Vec<PatternPart> = Vec::new();
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
         if letter == '\'' {
@@ -121,7 +121,7 @@ fn parse(pattern: &str) -> Result<Vec<Part>> {
                     }
                 }
             }
-            parts.push(Part::Text(text));
+            parts.push(PatternPart::Text(text));
         } else if letter.is_ascii_alphabetic() {
             if !LETTERS.contains(letter) {
                 return exec_err!("the pattern '{pattern}' has the letter {letter}, which is none of {LETTERS}");
@@ -130,19 +130,19 @@ fn parse(pattern: &str) -> Result<Vec<Part>> {
             while letters.next_if_eq(&letter).is_some() {
                 count += 1;
             }
-            parts.push(Part::Letter(letter, count));
+            parts.push(PatternPart::Letter(letter, count));
         } else {
-            parts.push(Part::Text(letter.to_string()));
+            parts.push(PatternPart::Text(letter.to_string()));
         }
     }
     Ok(parts)
 }
 
-impl Part {
+impl PatternPart {
     fn show(&self, time: &NaiveDateTime, out: &mut String) -> std::fmt::Result {
         let (letter, count) = match self {
-            Part::Text(text) => return out.write_str(text),
-            Part::Letter(letter, count) => (*letter, *count),
+            PatternPart::Text(text) => return out.write_str(text),
+            PatternPart::Letter(letter, count) => (*letter, *count),
         };
         let hour = time.hour();
         let number = match letter {

@@ -162,7 +162,7 @@ struct TopRows {
 }
 
 /// A row as a group has it: its sort key and its columns, with where the former ends.
-type Place = (Vec<u8>, usize);
+type RankedRow = (Vec<u8>, usize);
 
 /// A group's rows.
 #[derive(Debug, Default)]
@@ -316,7 +316,7 @@ impl TopRows {
         further: &BTreeMap<(usize, Vec<u8>), u64>,
         stamp_ms: Option<i64>,
         lost: &mut u64,
-    ) -> Vec<Place> {
+    ) -> Vec<RankedRow> {
         let mut rows = group.stored.clone();
         let mut changed: BTreeMap<&[u8], u64> = BTreeMap::new();
         for (place, (change, sort_len)) in &group.changes {
@@ -380,7 +380,7 @@ impl TopRows {
     }
 
     /// Notes how a group's first rows have changed.
-    fn compare(&self, group: usize, before: &[Place], after: &[Place], rows: &mut Emitted) {
+    fn compare(&self, group: usize, before: &[RankedRow], after: &[RankedRow], rows: &mut Emitted) {
         if self.plan.numbered {
             for number in 0..before.len().max(after.len()) {
                 let (old, new) = (before.get(number), after.get(number));
@@ -394,8 +394,9 @@ impl TopRows {
             return;
         }
         let (old, new) = (counted(before), counted(after));
-        let count = |of: &BTreeMap<&[u8], (u64, &Place)>, place: &[u8]| of.get(place).map_or(0, |(count, _)| *count);
-        let mut change = |place: &Place, number: u64, leaves: bool| {
+        let count =
+            |of: &BTreeMap<&[u8], (u64, &RankedRow)>, place: &[u8]| of.get(place).map_or(0, |(count, _)| *count);
+        let mut change = |place: &RankedRow, number: u64, leaves: bool| {
             let row = rows.row(group, place, 0);
             let key = [self.grouping.keys().get(group), &place.0, &number.to_be_bytes()].concat();
             rows.changes.push(if leaves { (key, Some(row), None) } else { (key, None, Some(row)) });
@@ -448,7 +449,7 @@ struct Emitted {
 }
 
 impl Emitted {
-    fn row(&mut self, group: usize, (place, sort_len): &Place, number: usize) -> usize {
+    fn row(&mut self, group: usize, (place, sort_len): &RankedRow, number: usize) -> usize {
         self.groups.push(group);
         self.places.push(place[*sort_len..].to_vec());
         self.numbers.push(number);
@@ -457,7 +458,7 @@ impl Emitted {
 }
 
 /// The first rows, each as often as it is there.
-fn first_places(rows: &BTreeMap<Vec<u8>, (u64, usize)>, limit: usize) -> Vec<Place> {
+fn first_places(rows: &BTreeMap<Vec<u8>, (u64, usize)>, limit: usize) -> Vec<RankedRow> {
     let each = rows.iter().flat_map(|(place, (count, sort_len))| {
         let times = usize::try_from(*count).unwrap_or(usize::MAX).min(limit);
         std::iter::repeat_n((place.clone(), *sort_len), times)
@@ -466,7 +467,7 @@ fn first_places(rows: &BTreeMap<Vec<u8>, (u64, usize)>, limit: usize) -> Vec<Pla
 }
 
 /// How often each row is there.
-fn counted(places: &[Place]) -> BTreeMap<&[u8], (u64, &Place)> {
+fn counted(places: &[RankedRow]) -> BTreeMap<&[u8], (u64, &RankedRow)> {
     let mut counts = BTreeMap::new();
     for place in places {
         counts.entry(place.0.as_slice()).or_insert((0, place)).0 += 1;

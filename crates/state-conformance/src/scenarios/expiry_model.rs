@@ -22,10 +22,11 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 const CASES: u32 = 24;
-const KINDS: [Kind; 5] = [Kind::Value, Kind::List, Kind::Map, Kind::Reducing, Kind::Aggregating];
+const KINDS: [ModelKind; 5] =
+    [ModelKind::Value, ModelKind::List, ModelKind::Map, ModelKind::Reducing, ModelKind::Aggregating];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum ModelKind {
     Value,
     List,
     Map,
@@ -36,9 +37,9 @@ enum Kind {
 #[derive(Debug, Clone)]
 enum Step {
     /// Sets, appends, puts or adds, on behalf of a row so far from event time.
-    Write(Kind, u8, i64, i64),
-    Read(Kind, u8, i64),
-    Clear(Kind, u8),
+    Write(ModelKind, u8, i64, i64),
+    Read(ModelKind, u8, i64),
+    Clear(ModelKind, u8),
     Advance(TimeDomain, i64),
     TimePasses,
     /// A checkpoint that merges all files first.
@@ -145,7 +146,7 @@ impl States {
 }
 
 /// A value of a state: of a key, and in it of a user key or of an element, whose value is its number.
-type Slot = (Kind, u8, i64);
+type Slot = (ModelKind, u8, i64);
 
 /// What a slot should hold.
 #[derive(Debug, Clone, Copy)]
@@ -201,7 +202,7 @@ impl Job {
         self.subject.clock().event_time_ms().max(0) + row
     }
 
-    fn write(&mut self, kind: Kind, key: u8, what: i64, row: i64) {
+    fn write(&mut self, kind: ModelKind, key: u8, what: i64, row: i64) {
         self.written += 1;
         let row_ms = self.row_ms(row);
         let held =
@@ -209,23 +210,23 @@ impl Job {
         let context = KeyContext::new(self.subject.max_parallelism(), std::slice::from_ref(&key)).at(row_ms);
         let keyed = &mut *self.keyed;
         let added = match kind {
-            Kind::Value => self.states.value.set(keyed, context, &held.value),
-            Kind::List => self.states.list.add(keyed, context, &held.value),
-            Kind::Map => self.states.map.put(keyed, context, &what, &held.value),
-            Kind::Reducing => self.states.reducing.add(keyed, context, held.value),
-            Kind::Aggregating => self.states.aggregating.add(keyed, context, &held.value),
+            ModelKind::Value => self.states.value.set(keyed, context, &held.value),
+            ModelKind::List => self.states.list.add(keyed, context, &held.value),
+            ModelKind::Map => self.states.map.put(keyed, context, &what, &held.value),
+            ModelKind::Reducing => self.states.reducing.add(keyed, context, held.value),
+            ModelKind::Aggregating => self.states.aggregating.add(keyed, context, &held.value),
         };
         added.expect("the value is written");
         match kind {
-            Kind::Value => self.model.insert((kind, key, 0), held),
-            Kind::List => self.model.insert((kind, key, held.value), held),
-            Kind::Map => self.model.insert((kind, key, what), held),
-            Kind::Reducing | Kind::Aggregating => self.fold(kind, key, held, row),
+            ModelKind::Value => self.model.insert((kind, key, 0), held),
+            ModelKind::List => self.model.insert((kind, key, held.value), held),
+            ModelKind::Map => self.model.insert((kind, key, what), held),
+            ModelKind::Reducing | ModelKind::Aggregating => self.fold(kind, key, held, row),
         };
     }
 
     /// What a fold holds once `added` was added: with what was there, if it was there to see.
-    fn fold(&mut self, kind: Kind, key: u8, added: Held, row: i64) -> Option<Held> {
+    fn fold(&mut self, kind: ModelKind, key: u8, added: Held, row: i64) -> Option<Held> {
         let slot = (kind, key, 0);
         let before = self.model.get(&slot).copied();
         let seen = self.look(kind, key, row).first().map(|(_, value)| *value);
@@ -239,7 +240,7 @@ impl Job {
         self.model.insert(slot, Held { value: seen.unwrap_or_default(), ..added })
     }
 
-    fn read(&mut self, kind: Kind, key: u8, row: i64) {
+    fn read(&mut self, kind: ModelKind, key: u8, row: i64) {
         let seen: BTreeMap<i64, i64> = self.look(kind, key, row).into_iter().collect();
         let slots: Vec<Slot> =
             self.model.range((kind, key, i64::MIN)..=(kind, key, i64::MAX)).map(|(s, _)| *s).collect();
@@ -250,20 +251,20 @@ impl Job {
     }
 
     /// Reads what there is of a key: the parts and their values, in order.
-    fn look(&mut self, kind: Kind, key: u8, row: i64) -> Vec<(i64, i64)> {
+    fn look(&mut self, kind: ModelKind, key: u8, row: i64) -> Vec<(i64, i64)> {
         let context = KeyContext::new(self.subject.max_parallelism(), std::slice::from_ref(&key)).at(self.row_ms(row));
         let (keyed, states) = (&mut *self.keyed, &mut self.states);
         let one = |value: Result<Option<i64>>| value.expect("a read").map(|value| (0, value)).into_iter().collect();
         match kind {
-            Kind::Value => one(states.value.get(keyed, context)),
-            Kind::Reducing => one(states.reducing.get(keyed, context)),
-            Kind::Aggregating => one(states.aggregating.get(keyed, context)),
-            Kind::List => {
+            ModelKind::Value => one(states.value.get(keyed, context)),
+            ModelKind::Reducing => one(states.reducing.get(keyed, context)),
+            ModelKind::Aggregating => one(states.aggregating.get(keyed, context)),
+            ModelKind::List => {
                 let elements = states.list.get(keyed, context).expect("a read");
                 assert!(elements.is_sorted(), "elements come in the order in which they were appended: {elements:?}");
                 elements.into_iter().map(|element| (element, element)).collect()
             }
-            Kind::Map => {
+            ModelKind::Map => {
                 let mut entries = Vec::new();
                 let visit = &mut |user_key, value| {
                     entries.push((user_key, value));
@@ -298,15 +299,15 @@ impl Job {
         }
     }
 
-    fn clear(&mut self, kind: Kind, key: u8) {
+    fn clear(&mut self, kind: ModelKind, key: u8) {
         let context = KeyContext::new(self.subject.max_parallelism(), std::slice::from_ref(&key));
         let (keyed, states) = (&mut *self.keyed, &mut self.states);
         let cleared = match kind {
-            Kind::Value => states.value.clear(keyed, context),
-            Kind::List => states.list.clear(keyed, context),
-            Kind::Map => states.map.clear(keyed, context),
-            Kind::Reducing => states.reducing.clear(keyed, context),
-            Kind::Aggregating => states.aggregating.clear(keyed, context),
+            ModelKind::Value => states.value.clear(keyed, context),
+            ModelKind::List => states.list.clear(keyed, context),
+            ModelKind::Map => states.map.clear(keyed, context),
+            ModelKind::Reducing => states.reducing.clear(keyed, context),
+            ModelKind::Aggregating => states.aggregating.clear(keyed, context),
         };
         cleared.expect("the state is cleared");
         self.model.retain(|slot, _| (slot.0, slot.1) != (kind, key));

@@ -12,11 +12,11 @@ use std::sync::Arc;
 pub(crate) struct Leaves {
     /// What all leaves' first keys began with when they got their places.
     common: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<LeafEntry>,
 }
 
 #[derive(Debug, Clone)]
-struct Place {
+struct LeafEntry {
     /// Sixteen bytes of a key behind [`Leaves::common`] (a time or a number often agrees in all but its last bytes):
     /// what the leaf's first key was when it got its place. Entries of the leaf are never lower; where they are as
     /// high, the leaf's first key decides.
@@ -97,7 +97,7 @@ impl Leaves {
             self.common = first.to_vec();
         }
         let head = head_u128(first, common);
-        self.places.insert(index, Place { head, leaf: Arc::new(leaf) });
+        self.places.insert(index, LeafEntry { head, leaf: Arc::new(leaf) });
         if let [lowest, _, ..] = &mut self.places[..]
             && index == 1
         {

@@ -11,4 +11,4 @@ mod leaf;
 mod shard;
 
 pub(crate) use directory::Leaves;
-pub(crate) use shard::{OrderedShard, Place};
+pub(crate) use shard::{LeafPosition, OrderedShard};

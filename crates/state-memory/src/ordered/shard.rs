@@ -27,42 +27,42 @@ impl OrderedShard {
 
     /// Where `key` belongs, probably not far from `guess`; brings the leaf into the cache.
     #[inline]
-    pub(crate) fn probe(&self, guess: Place, key: &[u8]) -> Place {
+    pub(crate) fn probe(&self, guess: LeafPosition, key: &[u8]) -> LeafPosition {
         let leaf = self.leaves.find_near(guess.leaf as usize, key);
         std::hint::black_box(self.leaves.get(leaf).map_or(0, |leaf| leaf.len()));
-        Place { leaf: leaf as u32, slot: 0 }
+        LeafPosition { leaf: leaf as u32, slot: 0 }
     }
 
     /// Brings a probed leaf's content into the cache.
     #[inline]
-    pub(crate) fn touch(&self, probed: Place) -> u8 {
+    pub(crate) fn touch(&self, probed: LeafPosition) -> u8 {
         self.leaves.get(probed.leaf as usize).map_or(0, |leaf| leaf.touch())
     }
 
     /// Searches a probed leaf and brings the entry into the cache that a search for `key` ends at.
     #[inline]
-    pub(crate) fn touch_entry(&self, probed: &mut Place, key: &[u8]) {
+    pub(crate) fn touch_entry(&self, probed: &mut LeafPosition, key: &[u8]) {
         probed.slot = self.leaves.get(probed.leaf as usize).map_or(0, |leaf| leaf.near(key)) as u32;
     }
 
     pub(crate) fn get(&self, key: &[u8]) -> Option<&[u8]> {
-        self.get_probed(self.probe(Place::default(), key), key)
+        self.get_probed(self.probe(LeafPosition::default(), key), key)
     }
 
     /// The value of `key`, which has been probed since the last write.
     #[inline]
-    pub(crate) fn get_probed(&self, probed: Place, key: &[u8]) -> Option<&[u8]> {
+    pub(crate) fn get_probed(&self, probed: LeafPosition, key: &[u8]) -> Option<&[u8]> {
         let leaf = self.leaves.get(probed.leaf as usize)?;
         leaf.find(key, probed.slot as usize).ok().map(|index| leaf.value(index))
     }
 
-    pub(crate) fn put(&mut self, guess: Place, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
+    pub(crate) fn put(&mut self, guess: LeafPosition, key: &[u8], value: &[u8], account: &Arc<Account>) -> Result<()> {
         self.put_all(&[(guess, key, value)], account)
     }
 
     /// Puts entries, each probably where it was probed. It is best if they ascend: what finds a leaf is then done once
     /// for all its entries.
-    pub(crate) fn put_all(&mut self, entries: &[(Place, &[u8], &[u8])], account: &Arc<Account>) -> Result<()> {
+    pub(crate) fn put_all(&mut self, entries: &[(LeafPosition, &[u8], &[u8])], account: &Arc<Account>) -> Result<()> {
         let leaves = Arc::make_mut(&mut self.leaves);
         let mut next = 0;
         while let Some((guess, key, value)) = entries.get(next) {
@@ -119,7 +119,7 @@ impl OrderedShard {
         scratch.clear();
         scratch.extend_from_slice(self.get(key).unwrap_or_default());
         operator.fold(scratch, operand);
-        self.put(Place::default(), key, scratch, account)
+        self.put(LeafPosition::default(), key, scratch, account)
     }
 
     pub(crate) fn delete(&mut self, key: &[u8]) {
@@ -166,13 +166,13 @@ impl OrderedShard {
         left: &mut usize,
         visit: &mut ScanVisitor<'_>,
     ) -> Result<ControlFlow<()>> {
-        self.scan_from(self.probe(Place::default(), bounds.lowest()), bounds, left, visit)
+        self.scan_from(self.probe(LeafPosition::default(), bounds.lowest()), bounds, left, visit)
     }
 
     /// As [`scan`](Self::scan), for bounds whose lowest key has been probed since the last write.
     pub(crate) fn scan_from(
         &self,
-        probed: Place,
+        probed: LeafPosition,
         bounds: &Bounds<'_>,
         left: &mut usize,
         visit: &mut ScanVisitor<'_>,
@@ -255,7 +255,7 @@ impl OrderedShard {
 
 /// Where a key belongs: a leaf, and where a search in it begins. A guess after the next write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct LeafPosition {
     pub(crate) leaf: u32,
     slot: u32,
 }

@@ -1,7 +1,7 @@
 //! What comes in is what comes out.
 
 use super::{JOB, get, names, pattern, put, put_content};
-use crate::{Bytes, Place};
+use crate::{Bytes, StoreFactory};
 use std::io::Write;
 use std::thread;
 
@@ -9,7 +9,7 @@ use std::thread;
 const LARGE: usize = 12 << 20;
 
 /// Empty, small and large contents.
-pub fn contents_of_all_sizes_are_read_back(place: &Place) {
+pub fn contents_of_all_sizes_are_read_back(place: &StoreFactory) {
     let store = place();
     let whole = pattern(LARGE);
     for length in [0, 1, 70_000, (5 << 20) - 1, LARGE] {
@@ -20,7 +20,7 @@ pub fn contents_of_all_sizes_are_read_back(place: &Place) {
 }
 
 /// A content that has a file.
-pub fn a_file_is_read_back_as_a_stream_is(place: &Place) {
+pub fn a_file_is_read_back_as_a_stream_is(place: &StoreFactory) {
     let store = place();
     for length in [3, LARGE + 17] {
         let bytes = pattern(length);
@@ -34,7 +34,7 @@ pub fn a_file_is_read_back_as_a_stream_is(place: &Place) {
 }
 
 /// A content that cannot be read to its end.
-pub fn a_content_that_fails_leaves_nothing_under_its_key(place: &Place) {
+pub fn a_content_that_fails_leaves_nothing_under_its_key(place: &StoreFactory) {
     let store = place();
     let whole = pattern(LARGE);
     for byte in [0, 100, (LARGE - 1) as u64] {
@@ -46,7 +46,7 @@ pub fn a_content_that_fails_leaves_nothing_under_its_key(place: &Place) {
 }
 
 /// A content that nobody wants any more.
-pub fn a_content_whose_key_is_refused_leaves_nothing(place: &Place) {
+pub fn a_content_whose_key_is_refused_leaves_nothing(place: &StoreFactory) {
     let store = place();
     for length in [10, LARGE] {
         let key = format!("{JOB}/shared/{length}");
@@ -56,7 +56,7 @@ pub fn a_content_whose_key_is_refused_leaves_nothing(place: &Place) {
 }
 
 /// Another content for a key that exists.
-pub fn a_key_may_be_stored_again(place: &Place) {
+pub fn a_key_may_be_stored_again(place: &StoreFactory) {
     let store = place();
     let key = format!("{JOB}/shared/again");
     put(store.as_ref(), &key, b"damaged");
@@ -65,7 +65,7 @@ pub fn a_key_may_be_stored_again(place: &Place) {
 }
 
 /// A file that was staged a second time and discarded.
-pub fn discarding_takes_nothing_away_that_has_its_key(place: &Place) {
+pub fn discarding_takes_nothing_away_that_has_its_key(place: &StoreFactory) {
     let store = place();
     let key = format!("{JOB}/shared/kept");
     put(store.as_ref(), &key, b"named by a checkpoint");
@@ -78,7 +78,7 @@ pub fn discarding_takes_nothing_away_that_has_its_key(place: &Place) {
 }
 
 /// Uploads of several operators.
-pub fn contents_may_come_from_many_threads_at_once(place: &Place) {
+pub fn contents_may_come_from_many_threads_at_once(place: &StoreFactory) {
     let store = place();
     let key = |thread: usize, file: usize| format!("{JOB}/shared/{thread}-{file}");
     let bytes = |thread: usize, file: usize| pattern(1 + 977 * (thread * 20 + file));
@@ -101,7 +101,7 @@ pub fn contents_may_come_from_many_threads_at_once(place: &Place) {
 }
 
 /// Jobs' names make such directories.
-pub fn keys_may_have_percent_signs_and_spaces(place: &Place) {
+pub fn keys_may_have_percent_signs_and_spaces(place: &StoreFactory) {
     let store = place();
     for directory in ["a%2Fb", "a%252Fb", "%20", "x_y-z.1"] {
         let key = format!("{directory}/shared/1");

@@ -1,7 +1,7 @@
 //! Keys: created exclusively, listed, deleted.
 
 use super::{JOB, get, names, put};
-use crate::{Bytes, Place};
+use crate::{Bytes, StoreFactory};
 use headpond_checkpoint::CheckpointStore;
 use headpond_checkpoint::store::Creation;
 use std::sync::Barrier;
@@ -14,7 +14,7 @@ fn create(store: &dyn CheckpointStore, key: &str, bytes: &[u8]) -> Creation {
 }
 
 /// A manifest's key.
-pub fn an_exclusive_key_is_created_once(place: &Place) {
+pub fn an_exclusive_key_is_created_once(place: &StoreFactory) {
     let store = place();
     let key = format!("{JOB}/chk-1/manifest.json");
     assert_eq!(create(store.as_ref(), &key, b"first"), Creation::Created);
@@ -25,7 +25,7 @@ pub fn an_exclusive_key_is_created_once(place: &Place) {
 }
 
 /// Several attempts at once.
-pub fn one_of_many_creators_wins(place: &Place) {
+pub fn one_of_many_creators_wins(place: &StoreFactory) {
     for round in 0..5 {
         let key = format!("{JOB}/chk-{round}/manifest.json");
         let start = Barrier::new(4);
@@ -46,7 +46,7 @@ pub fn one_of_many_creators_wins(place: &Place) {
 }
 
 /// Absent keys and directories.
-pub fn what_is_not_there_is_none(place: &Place) {
+pub fn what_is_not_there_is_none(place: &StoreFactory) {
     let store = place();
     assert!(store.open("job/shared/nothing").unwrap().is_none());
     assert_eq!(store.length("job/shared/nothing").unwrap(), None);
@@ -58,7 +58,7 @@ pub fn what_is_not_there_is_none(place: &Place) {
 }
 
 /// Files and directories.
-pub fn a_listing_has_the_names_immediately_below(place: &Place) {
+pub fn a_listing_has_the_names_immediately_below(place: &StoreFactory) {
     let store = place();
     for key in ["job/chk-1/manifest.json", "job/chk-10/manifest.json", "job/shared/a", "job/shared/b", "other/shared/c"]
     {
@@ -72,7 +72,7 @@ pub fn a_listing_has_the_names_immediately_below(place: &Place) {
 }
 
 /// One call for many.
-pub fn files_are_deleted_and_absent_ones_are_no_error(place: &Place) {
+pub fn files_are_deleted_and_absent_ones_are_no_error(place: &StoreFactory) {
     let store = place();
     let keys: Vec<String> = (0..30).map(|file| format!("{JOB}/shared/{file}")).collect();
     keys.iter().for_each(|key| put(store.as_ref(), key, key.as_bytes()));
@@ -85,7 +85,7 @@ pub fn files_are_deleted_and_absent_ones_are_no_error(place: &Place) {
 }
 
 /// Only empty ones go.
-pub fn a_directory_that_is_not_empty_stays(place: &Place) {
+pub fn a_directory_that_is_not_empty_stays(place: &StoreFactory) {
     let store = place();
     let key = format!("{JOB}/chk-1/manifest.json");
     put(store.as_ref(), &key, b"a manifest");
@@ -98,7 +98,7 @@ pub fn a_directory_that_is_not_empty_stays(place: &Place) {
 }
 
 /// What a dead attempt left half done.
-pub fn clearing_what_is_staged_spares_what_has_its_key(place: &Place) {
+pub fn clearing_what_is_staged_spares_what_has_its_key(place: &StoreFactory) {
     let dead = place();
     put(dead.as_ref(), "job/shared/kept", b"kept");
     dead.stage(JOB, &mut Bytes::unnamed(b"never created")).unwrap();

@@ -1,4 +1,4 @@
-//! The parts of the contract, each a scenario that begins with an empty [`Place`](crate::Place).
+//! The parts of the contract, each a scenario that begins with an empty [`StoreFactory`](crate::StoreFactory).
 
 pub mod contents;
 pub mod keys;

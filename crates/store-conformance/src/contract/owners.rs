@@ -1,12 +1,12 @@
 //! One owner at a time.
 
 use super::JOB;
-use crate::Place;
+use crate::StoreFactory;
 use headpond_state::ErrorKind;
 use std::time::Duration;
 
 /// Either the second is refused or the first is told.
-pub fn there_is_one_owner_and_the_other_is_told_its_name(place: &Place) {
+pub fn there_is_one_owner_and_the_other_is_told_its_name(place: &StoreFactory) {
     let key = format!("{JOB}/owner.lock");
     let first = place().acquire(&key, "the first attempt", Duration::ZERO).unwrap();
     first.check().unwrap();
@@ -27,7 +27,7 @@ pub fn there_is_one_owner_and_the_other_is_told_its_name(place: &Place) {
 }
 
 /// The next run of the job.
-pub fn an_owner_that_has_let_go_is_followed_by_another(place: &Place) {
+pub fn an_owner_that_has_let_go_is_followed_by_another(place: &StoreFactory) {
     let key = format!("{JOB}/owner.lock");
     for run in 0..3 {
         // Two runs may have the same name.

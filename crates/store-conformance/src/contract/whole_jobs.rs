@@ -1,6 +1,6 @@
 //! Everything together, as a job does it.
 
-use crate::Place;
+use crate::StoreFactory;
 use crate::jobs::{JOB, attempt, checkpoint, files, manifest, over, restore, upload};
 use headpond_checkpoint::layout::JobLayout;
 use headpond_checkpoint::verify::verify;
@@ -9,7 +9,7 @@ use headpond_state::{ErrorKind, Result};
 use std::sync::Arc;
 
 /// Incremental checkpoints, restores, collections.
-pub fn checkpoints_are_committed_restored_and_collected(place: &Place) {
+pub fn checkpoints_are_committed_restored_and_collected(place: &StoreFactory) {
     let me = attempt("a");
     let states = [
         files(&[("1.sst", "one"), ("2.sst", "two"), ("meta", "")]),
@@ -36,7 +36,7 @@ pub fn checkpoints_are_committed_restored_and_collected(place: &Place) {
 }
 
 /// A run that was believed dead.
-pub fn the_older_of_two_attempts_commits_nothing_more(place: &Place) {
+pub fn the_older_of_two_attempts_commits_nothing_more(place: &StoreFactory) {
     let (older, newer) = (over(place()), over(place()));
     let (a, b) = (attempt("a"), attempt("b"));
     let first = checkpoint(&older, &a, None, &files(&[("1.sst", "one")])).unwrap();
@@ -74,7 +74,7 @@ impl Stores for Everywhere {
 }
 
 /// What `headpond checkpoint` does with a location.
-pub fn what_is_at_a_location_is_found(place: &Place) {
+pub fn what_is_at_a_location_is_found(place: &StoreFactory) {
     for job in ["one", "two"] {
         let storage = headpond_checkpoint::CheckpointStorage::over(place(), job, crate::jobs::options()).unwrap();
         checkpoint(&storage, &attempt("a"), None, &files(&[("1.sst", job)])).unwrap();

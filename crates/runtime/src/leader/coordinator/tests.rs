@@ -25,7 +25,7 @@ fn part(coordinator: &mut Coordinator, at: (usize, usize), checkpoint: u64) -> S
 #[test]
 fn opens_no_tick_without_a_reason() {
     let now = Instant::now();
-    assert!(coordinator(pace(), now).poll(now, 0, Wish::None).is_none());
+    assert!(coordinator(pace(), now).poll(now, 0, JobRequest::None).is_none());
 }
 
 #[test]
@@ -33,11 +33,11 @@ fn rows_open_ticks_until_too_many_are_unfinished() {
     let now = Instant::now();
     let mut coordinator = coordinator(Pace { tick_interval: Duration::ZERO, ..pace() }, now);
     coordinator.report(0, 0, ReportBody::Ready(true));
-    assert!(coordinator.poll(now, 0, Wish::None).is_some());
-    assert!(coordinator.poll(now, 0, Wish::None).is_some());
-    assert!(coordinator.poll(now, 0, Wish::None).is_none(), "two ticks are unfinished");
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_some());
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_some());
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_none(), "two ticks are unfinished");
     coordinator.finished_before(1);
-    assert!(coordinator.poll(now, 0, Wish::None).is_some());
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_some());
 }
 
 #[test]
@@ -45,14 +45,14 @@ fn a_checkpoint_is_committed_once_when_all_parts_are_there() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     let due = now + Duration::from_secs(1);
-    let cut = coordinator.poll(due, 0, Wish::None).and_then(|control| control.cut).expect("a checkpoint is due");
+    let cut = coordinator.poll(due, 0, JobRequest::None).and_then(|control| control.cut).expect("a checkpoint is due");
     assert_eq!((cut.checkpoint, cut.last), (7, false));
     assert!(matches!(part(&mut coordinator, A, 7), Step::None));
     assert!(matches!(part(&mut coordinator, A, 7), Step::None), "a repeated part changes nothing");
     assert!(matches!(part(&mut coordinator, B, 7), Step::Commit { .. }));
-    assert!(coordinator.poll(due + Duration::from_secs(5), 0, Wish::None).is_none(), "one checkpoint at a time");
+    assert!(coordinator.poll(due + Duration::from_secs(5), 0, JobRequest::None).is_none(), "one checkpoint at a time");
     coordinator.committed(due);
-    let control = coordinator.poll(due, 0, Wish::None).expect("the commit is made known");
+    let control = coordinator.poll(due, 0, JobRequest::None).expect("the commit is made known");
     assert_eq!(control.completed, [7]);
     assert_eq!(control.cut, None);
 }
@@ -62,13 +62,14 @@ fn a_failed_checkpoint_is_made_known_and_its_number_is_not_used_again() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     let due = now + Duration::from_secs(1);
-    coordinator.poll(due, 0, Wish::None).expect("a checkpoint is due");
+    coordinator.poll(due, 0, JobRequest::None).expect("a checkpoint is due");
     let failed = ReportBody::Failed { checkpoint: 7, kind: 6, message: "full".to_owned() };
     assert!(matches!(coordinator.report(1, 0, failed.clone()), Step::Abort { .. }));
     coordinator.gave_up(due);
     assert!(matches!(coordinator.report(0, 0, failed), Step::None), "the second failure is no news");
     assert!(matches!(part(&mut coordinator, A, 7), Step::None), "a late part belongs to nothing");
-    let control = coordinator.poll(due + Duration::from_secs(1), 0, Wish::None).expect("the next checkpoint is due");
+    let control =
+        coordinator.poll(due + Duration::from_secs(1), 0, JobRequest::None).expect("the next checkpoint is due");
     assert_eq!(control.aborted, [7]);
     assert_eq!(control.cut.map(|cut| cut.checkpoint), Some(8));
 }
@@ -78,9 +79,9 @@ fn the_end_of_all_sources_is_a_last_cut_and_nothing_follows() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     coordinator.report(0, 0, ReportBody::Ended);
-    let cut = coordinator.poll(now, 0, Wish::None).and_then(|control| control.cut).expect("the end is a cut");
+    let cut = coordinator.poll(now, 0, JobRequest::None).and_then(|control| control.cut).expect("the end is a cut");
     assert!(cut.end_of_input && cut.last);
-    assert!(coordinator.poll(now, 0, Wish::None).is_none());
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_none());
     part(&mut coordinator, A, 7);
     part(&mut coordinator, B, 7);
     assert!(!coordinator.is_over(), "not before the commit");
@@ -98,16 +99,16 @@ fn aligned_workers_are_told_how_far_all_have_read_and_ticks_open_for_rows_up_to_
     };
     coordinator.report(0, 2, ReportBody::Ended);
     stands(&mut coordinator, 0, Some(5), 20);
-    assert!(coordinator.poll(now, 0, Wish::None).is_none(), "worker 1 may have rows before 5");
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_none(), "worker 1 may have rows before 5");
     stands(&mut coordinator, 1, None, 4);
-    assert!(coordinator.poll(now, 0, Wish::None).is_none());
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_none());
     stands(&mut coordinator, 1, Some(4), 10);
-    let control = coordinator.poll(now, 0, Wish::None).expect("both have rows up to 10");
+    let control = coordinator.poll(now, 0, JobRequest::None).expect("both have rows up to 10");
     assert_eq!((control.read, control.align_ms), (true, [(0, 10)].into()));
-    assert!(coordinator.poll(now, 0, Wish::None).is_none(), "that tick takes them");
+    assert!(coordinator.poll(now, 0, JobRequest::None).is_none(), "that tick takes them");
     stands(&mut coordinator, 0, Some(11), 20);
     coordinator.report(0, 1, ReportBody::Ended);
-    let control = coordinator.poll(now, 0, Wish::None).expect("nobody else is left");
+    let control = coordinator.poll(now, 0, JobRequest::None).expect("nobody else is left");
     assert_eq!(control.align_ms, [(0, 20)].into());
 }
 
@@ -116,7 +117,7 @@ fn a_wish_to_stop_is_a_last_cut_that_is_not_the_end_of_input() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     coordinator.report(0, 0, ReportBody::Ready(true));
-    let control = coordinator.poll(now, 0, Wish::Stop).expect("stopping is a reason");
+    let control = coordinator.poll(now, 0, JobRequest::Stop).expect("stopping is a reason");
     let cut = control.cut.expect("stopping takes a checkpoint");
     assert!(cut.last && !cut.end_of_input && !control.read);
 }
@@ -126,13 +127,13 @@ fn a_stop_waits_for_the_checkpoint_under_way() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     let due = now + Duration::from_secs(1);
-    coordinator.poll(due, 0, Wish::None).expect("a checkpoint is due");
+    coordinator.poll(due, 0, JobRequest::None).expect("a checkpoint is due");
     coordinator.finished_before(1);
-    assert!(coordinator.poll(due, 0, Wish::Stop).is_none());
+    assert!(coordinator.poll(due, 0, JobRequest::Stop).is_none());
     part(&mut coordinator, A, 7);
     part(&mut coordinator, B, 7);
     coordinator.committed(due);
-    assert!(coordinator.poll(due, 0, Wish::Stop).and_then(|control| control.cut).is_some_and(|cut| cut.last));
+    assert!(coordinator.poll(due, 0, JobRequest::Stop).and_then(|control| control.cut).is_some_and(|cut| cut.last));
 }
 
 #[test]
@@ -140,7 +141,7 @@ fn a_checkpoint_that_takes_too_long_is_overdue() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     let due = now + Duration::from_secs(1);
-    coordinator.poll(due, 0, Wish::None).expect("a checkpoint is due");
+    coordinator.poll(due, 0, JobRequest::None).expect("a checkpoint is due");
     assert!(coordinator.overdue(due + Duration::from_secs(59)).is_none());
     assert!(coordinator.overdue(due + Duration::from_secs(60)).is_some());
 }
@@ -149,9 +150,9 @@ fn a_checkpoint_that_takes_too_long_is_overdue() {
 fn without_persistence_no_checkpoint_is_due_but_the_end_is_still_a_cut() {
     let now = Instant::now();
     let mut coordinator = coordinator(Pace { persist: false, ..pace() }, now);
-    assert!(coordinator.poll(now + Duration::from_secs(100), 0, Wish::None).is_none());
+    assert!(coordinator.poll(now + Duration::from_secs(100), 0, JobRequest::None).is_none());
     coordinator.report(0, 0, ReportBody::Ended);
-    let cut = coordinator.poll(now, 0, Wish::None).and_then(|control| control.cut).expect("the end is a cut");
+    let cut = coordinator.poll(now, 0, JobRequest::None).and_then(|control| control.cut).expect("the end is a cut");
     assert!(cut.last && !cut.persist);
 }
 
@@ -164,14 +165,14 @@ fn a_processing_time_opens_one_tick_when_it_has_come() {
     let now = Instant::now();
     let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
     wakes(&mut coordinator, Some(1050));
-    assert!(coordinator.poll(now, 1000, Wish::None).is_none());
+    assert!(coordinator.poll(now, 1000, JobRequest::None).is_none());
     assert_eq!(coordinator.wake_at(now, 1000), Some(now + Duration::from_millis(50)));
     let due = now + Duration::from_millis(50);
     assert_eq!(
-        coordinator.poll(due, 1050, Wish::None).map(|control| (control.now_ms, control.cut)),
+        coordinator.poll(due, 1050, JobRequest::None).map(|control| (control.now_ms, control.cut)),
         Some((1050, None))
     );
-    assert!(coordinator.poll(due + Duration::from_secs(1), 2050, Wish::None).is_none(), "it has been woken");
+    assert!(coordinator.poll(due + Duration::from_secs(1), 2050, JobRequest::None).is_none(), "it has been woken");
     assert_eq!(coordinator.wake_at(due, 1050), None);
 }
 
@@ -181,7 +182,7 @@ fn a_processing_time_that_no_one_waits_for_any_more_opens_no_tick() {
     let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
     wakes(&mut coordinator, Some(1050));
     wakes(&mut coordinator, None);
-    assert!(coordinator.poll(now + Duration::from_secs(1), 2000, Wish::None).is_none());
+    assert!(coordinator.poll(now + Duration::from_secs(1), 2000, JobRequest::None).is_none());
     assert_eq!(coordinator.wake_at(now, 1000), None);
 }
 
@@ -190,12 +191,12 @@ fn processing_times_close_to_each_other_share_a_tick() {
     let now = Instant::now();
     let mut coordinator = coordinator(Pace { checkpoint_interval: None, ..pace() }, now);
     wakes(&mut coordinator, Some(1000));
-    coordinator.poll(now, 1000, Wish::None).expect("it is due");
+    coordinator.poll(now, 1000, JobRequest::None).expect("it is due");
     wakes(&mut coordinator, Some(1001));
     let next = now + Duration::from_millis(1);
-    assert!(coordinator.poll(next, 1001, Wish::None).is_none(), "not so soon");
+    assert!(coordinator.poll(next, 1001, JobRequest::None).is_none(), "not so soon");
     assert_eq!(coordinator.wake_at(next, 1001), Some(now + Duration::from_millis(5)));
-    assert!(coordinator.poll(now + Duration::from_millis(5), 1005, Wish::None).is_some());
+    assert!(coordinator.poll(now + Duration::from_millis(5), 1005, JobRequest::None).is_some());
 }
 
 #[test]
@@ -204,16 +205,18 @@ fn no_processing_time_opens_a_tick_before_the_ticks_in_flight_are_done_or_after_
     let mut coordinator = coordinator(Pace { checkpoint_interval: None, tick_interval: Duration::ZERO, ..pace() }, now);
     for at_ms in [1000, 1001] {
         wakes(&mut coordinator, Some(at_ms));
-        coordinator.poll(now, at_ms, Wish::None).expect("it is due");
+        coordinator.poll(now, at_ms, JobRequest::None).expect("it is due");
     }
     wakes(&mut coordinator, Some(1002));
-    assert!(coordinator.poll(now, 1002, Wish::None).is_none(), "two ticks are unfinished");
+    assert!(coordinator.poll(now, 1002, JobRequest::None).is_none(), "two ticks are unfinished");
     coordinator.finished_before(2);
-    let last =
-        coordinator.poll(now, 1002, Wish::Stop).and_then(|control| control.cut).expect("stopping takes a checkpoint");
+    let last = coordinator
+        .poll(now, 1002, JobRequest::Stop)
+        .and_then(|control| control.cut)
+        .expect("stopping takes a checkpoint");
     assert!(last.last && !last.end_of_input);
     wakes(&mut coordinator, Some(1003));
-    assert!(coordinator.poll(now, 1003, Wish::Stop).is_none());
+    assert!(coordinator.poll(now, 1003, JobRequest::Stop).is_none());
     assert_eq!(coordinator.wake_at(now, 2000), Some(now + Duration::from_secs(60)), "the last checkpoint's time-out");
 }
 
@@ -224,26 +227,26 @@ fn after_a_failed_checkpoint_the_next_one_waits_longer_each_time_the_last_one_to
     coordinator.report(0, 0, ReportBody::Ended);
     let mut at = now;
     for (failures, pause_ms) in [(1, 100), (2, 200), (3, 400)] {
-        let cut = coordinator.poll(at, 0, Wish::None).and_then(|control| control.cut).expect("the end is a cut");
+        let cut = coordinator.poll(at, 0, JobRequest::None).and_then(|control| control.cut).expect("the end is a cut");
         assert!(cut.last);
         coordinator.finished_before(coordinator.next_tick());
         coordinator.gave_up(at);
         assert_eq!((coordinator.failures(), coordinator.failed_ends()), (failures, failures));
-        let told = coordinator.poll(at, 0, Wish::None).expect("the failure is made known");
+        let told = coordinator.poll(at, 0, JobRequest::None).expect("the failure is made known");
         assert_eq!(told.cut, None);
         coordinator.finished_before(coordinator.next_tick());
         at += Duration::from_millis(pause_ms);
-        assert!(coordinator.poll(at - Duration::from_millis(1), 0, Wish::None).is_none(), "not so soon");
+        assert!(coordinator.poll(at - Duration::from_millis(1), 0, JobRequest::None).is_none(), "not so soon");
         assert_eq!(coordinator.wake_at(at - Duration::from_millis(1), 0), Some(at));
     }
     for _ in 0..40 {
         at += LONGEST_PAUSE;
-        coordinator.poll(at, 0, Wish::None).and_then(|control| control.cut).expect("it is tried again, for ever");
+        coordinator.poll(at, 0, JobRequest::None).and_then(|control| control.cut).expect("it is tried again, for ever");
         coordinator.gave_up(at);
         coordinator.finished_before(coordinator.next_tick());
     }
     at += LONGEST_PAUSE;
-    coordinator.poll(at, 0, Wish::None).expect("the end is a cut");
+    coordinator.poll(at, 0, JobRequest::None).expect("the end is a cut");
     coordinator.committed(at);
     assert_eq!(coordinator.failures(), 0);
     assert!(coordinator.is_over());
@@ -253,9 +256,9 @@ fn after_a_failed_checkpoint_the_next_one_waits_longer_each_time_the_last_one_to
 fn a_checkpoint_that_is_asked_for_is_taken_now_if_checkpoints_are_kept() {
     let now = Instant::now();
     let mut kept = coordinator(pace(), now);
-    let cut = kept.poll(now, 0, Wish::Checkpoint).and_then(|control| control.cut).expect("it was asked for");
+    let cut = kept.poll(now, 0, JobRequest::Checkpoint).and_then(|control| control.cut).expect("it was asked for");
     assert!(!cut.last);
-    assert!(kept.poll(now, 0, Wish::Checkpoint).is_none(), "one at a time");
+    assert!(kept.poll(now, 0, JobRequest::Checkpoint).is_none(), "one at a time");
     let mut without = coordinator(Pace { persist: false, ..pace() }, now);
-    assert!(without.poll(now, 0, Wish::Checkpoint).is_none());
+    assert!(without.poll(now, 0, JobRequest::Checkpoint).is_none());
 }

@@ -2,7 +2,7 @@
 
 use super::declared::declared_states;
 use super::restoration::{Restoration, committables_of};
-use super::verdict::{Assessment, Part, PartKind, Verdict};
+use super::verdict::{AssessedPart, Assessment, PartKind, Verdict};
 use crate::graph::{JobGraph, Node, NodeId, NodeKind};
 use crate::options::JobOptions;
 use crate::plan::StateRestore;
@@ -81,7 +81,7 @@ struct Assessor<'a> {
     graph: &'a JobGraph,
     options: &'a JobOptions,
     manifest: &'a Manifest,
-    parts: Vec<Part>,
+    parts: Vec<AssessedPart>,
     states: BTreeMap<usize, StateRestore>,
 }
 
@@ -91,7 +91,7 @@ type AskMigration<'a> = dyn Fn(&StateDescriptor, &StateDescriptor) -> Result<Mig
 impl Assessor<'_> {
     fn part(&mut self, node: &Node, kind: PartKind, verdict: Verdict, notes: Vec<String>) {
         let (id, description) = (node.id.to_string(), node.description.clone());
-        self.parts.push(Part { id, kind, description, verdict, notes });
+        self.parts.push(AssessedPart { id, kind, description, verdict, notes });
     }
 
     /// What concerns the job as a whole.
@@ -99,7 +99,7 @@ impl Assessor<'_> {
         let manifest = self.manifest;
         let mut part = |verdict: Verdict, notes: Vec<String>| {
             let (id, description) = ("job".to_owned(), "the job as a whole".to_owned());
-            self.parts.push(Part { id, kind: PartKind::Job, description, verdict, notes });
+            self.parts.push(AssessedPart { id, kind: PartKind::Job, description, verdict, notes });
         };
         if manifest.finished {
             part(Verdict::AsIs, vec!["it has read all its input: a run has nothing left to do".to_owned()]);
@@ -160,7 +160,7 @@ impl Assessor<'_> {
             }
         };
         let (id, description) = (id.to_string(), description.to_owned());
-        self.parts.push(Part { id, kind, description, verdict, notes: Vec::new() });
+        self.parts.push(AssessedPart { id, kind, description, verdict, notes: Vec::new() });
     }
 
     fn source(&mut self, node: &Node) {

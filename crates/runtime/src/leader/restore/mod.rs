@@ -15,7 +15,7 @@ mod verdict;
 pub(crate) use assess::assess;
 pub(crate) use new_input::new_input;
 pub use restoration::Restoration;
-pub use verdict::{Assessment, Part, PartKind, Verdict};
+pub use verdict::{AssessedPart, Assessment, PartKind, Verdict};
 
 use crate::graph::{JobGraph, NodeKind};
 use crate::options::{JobOptions, Restore};

@@ -16,14 +16,14 @@ pub struct Assessment {
     /// Newer checkpoints of that job that are damaged, newest first, with what is wrong with them.
     pub skipped: Vec<(CheckpointId, String)>,
     /// What the checkpoint has and the job has not, then the job's nodes in order. Stateless steps are not among them.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AssessedPart>,
     /// How each node's keyed state is restored, by the node's number.
     pub(crate) states: BTreeMap<usize, StateRestore>,
 }
 
 /// A part of a job or of a checkpoint.
 #[derive(Debug)]
-pub struct Part {
+pub struct AssessedPart {
     /// Its id, or `job` for what concerns all of it.
     pub id: String,
     /// What it is.
@@ -85,7 +85,7 @@ impl Assessment {
     /// What the owner of a running job should be told, a sentence each: what begins empty, what changes, what is
     /// dropped.
     pub fn warnings(&self) -> Vec<String> {
-        let warning = |part: &Part| {
+        let warning = |part: &AssessedPart| {
             let what = match &part.verdict {
                 Verdict::AsIs | Verdict::Cannot(_) => return None,
                 Verdict::Migrates(changes) => format!("is restored with changes: {}", changes.join("; ")),

@@ -34,23 +34,23 @@ impl Sender {
 
 /// What all senders say together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Together {
+pub(crate) struct CombinedWatermark {
     pub(crate) time_ms: i64,
     /// Whether nothing is to be expected but from idle senders.
     pub(crate) idle: bool,
 }
 
-impl Together {
+impl CombinedWatermark {
     /// The least watermark of those that are neither idle nor have ended. Where none is left, the greatest of all:
     /// whoever is idle does not hold back what another had reached before. [`MAX`](i64::MAX) once all have ended, but
     /// not while one is idle, which may have rows again.
     pub(crate) fn of(senders: impl Iterator<Item = Sender> + Clone) -> Self {
         if let Some(least_ms) = senders.clone().filter_map(Sender::active_ms).min() {
-            Together { time_ms: least_ms, idle: false }
+            CombinedWatermark { time_ms: least_ms, idle: false }
         } else if senders.clone().all(|sender| sender.ended) {
-            Together { time_ms: i64::MAX, idle: false }
+            CombinedWatermark { time_ms: i64::MAX, idle: false }
         } else {
-            Together { time_ms: greatest_ms(senders), idle: true }
+            CombinedWatermark { time_ms: greatest_ms(senders), idle: true }
         }
     }
 }
@@ -80,7 +80,7 @@ impl EventTime {
 
     /// Moves event time on to what the senders say together, and returns it.
     pub(crate) fn advance(&mut self) -> i64 {
-        let Together { time_ms, idle } = Together::of(self.senders.iter().flatten().copied());
+        let CombinedWatermark { time_ms, idle } = CombinedWatermark::of(self.senders.iter().flatten().copied());
         self.now_ms = self.now_ms.max(time_ms);
         self.idle = idle;
         self.now_ms

@@ -159,7 +159,7 @@ enum Phase {
 
 /// What all calls of a tick have in common.
 #[derive(Debug, Clone, Copy)]
-struct Moment {
+struct TickContext {
     now_ms: i64,
     cut: bool,
     end_of_input: bool,
@@ -219,7 +219,7 @@ impl KeyedTask {
             self.phase = Phase::Rows;
         }
         let cut = tick.control.as_ref().and_then(|control| control.cut);
-        let at = Moment {
+        let at = TickContext {
             now_ms: self.state.clock.now_ms(),
             cut: cut.is_some(),
             end_of_input: cut.is_some_and(|cut| cut.end_of_input),
@@ -290,7 +290,7 @@ impl KeyedTask {
 
     fn call(
         &mut self,
-        at: Moment,
+        at: TickContext,
         call: impl FnOnce(&mut dyn KeyedOperator, &mut OperatorContext<'_>) -> Result<Progress>,
     ) -> Result<Progress> {
         let mut cx = OperatorContext {

@@ -1,6 +1,6 @@
 //! The source operator: rows from a reader thread into ticks.
 
-use super::event_time::Together;
+use super::event_time::CombinedWatermark;
 use super::read_ahead::{Next, ReadAhead, SplitNews};
 use super::split_times::SplitTimes;
 use super::task::Addressed;
@@ -129,7 +129,7 @@ impl SourceTask {
             self.read(align_ms, &mut give)?;
             self.reported = self.reported.take().filter(|_| !self.aligned);
         }
-        let Together { time_ms, idle } = self.splits.together();
+        let CombinedWatermark { time_ms, idle } = self.splits.combined();
         if self.ended || control.cut.is_some_and(|cut| cut.end_of_input) {
             self.send_watermark(self.splits.greatest_ms(), false, &mut give);
             self.send_watermark(i64::MAX, false, &mut give);

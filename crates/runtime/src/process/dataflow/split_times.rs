@@ -1,6 +1,6 @@
 //! The splits of a source on one worker, and the event time they make together.
 
-use super::event_time::{Sender, Together};
+use super::event_time::{CombinedWatermark, Sender};
 use super::read_ahead::{BatchEnd, ReadAhead, Released};
 use crate::batch::ChangeBatch;
 use headpond_checkpoint::manifest::SplitState;
@@ -13,7 +13,7 @@ pub(super) struct SplitTimes {
     states: Vec<SplitState>,
     times: Vec<Sender>,
     /// What the splits say together, until one of them says something new.
-    together: Option<Together>,
+    combined: Option<CombinedWatermark>,
     /// Others may come. While there are none the source is idle, and does not end.
     watched: bool,
 }
@@ -23,7 +23,7 @@ impl SplitTimes {
     pub(super) fn new(states: impl Iterator<Item = SplitState>, watched: bool) -> Self {
         let states: Vec<SplitState> = states.collect();
         let times = states.iter().map(restored).collect();
-        SplitTimes { states, times, together: None, watched }
+        SplitTimes { states, times, combined: None, watched }
     }
 
     /// The positions of splits that were begun and have not ended, by index.
@@ -36,7 +36,7 @@ impl SplitTimes {
     pub(super) fn add(&mut self, state: SplitState) -> usize {
         self.times.push(restored(&state));
         self.states.push(state);
-        self.together = None;
+        self.combined = None;
         self.states.len() - 1
     }
 
@@ -99,9 +99,9 @@ impl SplitTimes {
     }
 
     /// The event time of all splits.
-    pub(super) fn together(&mut self) -> Together {
+    pub(super) fn combined(&mut self) -> CombinedWatermark {
         let to_come = self.watched.then_some(Sender::TO_COME);
-        *self.together.get_or_insert_with(|| Together::of(self.times.iter().copied().chain(to_come)))
+        *self.combined.get_or_insert_with(|| CombinedWatermark::of(self.times.iter().copied().chain(to_come)))
     }
 
     /// The greatest watermark of any split.
@@ -111,7 +111,7 @@ impl SplitTimes {
 
     fn observe(&mut self, index: usize, time_ms: i64, idle: bool) {
         self.times[index].observe(time_ms, idle);
-        self.together = None;
+        self.combined = None;
     }
 }
 

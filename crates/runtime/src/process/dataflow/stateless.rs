@@ -1,6 +1,6 @@
 //! Steps without state: they pass on what they get, at the tick they got it.
 
-use super::event_time::{Sender, Together};
+use super::event_time::{CombinedWatermark, Sender};
 use crate::key::{KeyEncoder, KeyedBatch, Keys};
 use crate::operator::BatchFunctionFactory;
 use crate::process::message::{Message, Messages, Watermark};
@@ -151,7 +151,7 @@ pub(super) fn union<'scope>(
     let (mut output, result) = builder.new_output::<Messages>();
     builder.build(move |_| {
         let mut senders = vec![Sender::SILENT; inputs.len()];
-        let mut sent = Together { time_ms: i64::MIN, idle: false };
+        let mut sent = CombinedWatermark { time_ms: i64::MIN, idle: false };
         move |_| {
             let mut output = output.activate();
             for (index, input) in inputs.iter_mut().enumerate() {
@@ -161,7 +161,7 @@ pub(super) fn union<'scope>(
                             // One of these comes per worker, all alike: from this worker, with one time.
                             Message::Watermark(watermark) => {
                                 senders[index].observe(watermark.time_ms, watermark.idle);
-                                let mut together = Together::of(senders.iter().copied());
+                                let mut together = CombinedWatermark::of(senders.iter().copied());
                                 together.time_ms = together.time_ms.max(sent.time_ms);
                                 if together == sent {
                                     continue;

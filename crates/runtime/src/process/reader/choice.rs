@@ -16,7 +16,7 @@ const WAITING_SHARE: u32 = 4;
 
 /// What kind of splits there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Kind {
+pub(crate) struct SplitKind {
     /// Whether rows tell event time.
     pub(crate) event_time: bool,
     /// Whether each split ends.
@@ -26,7 +26,7 @@ pub(crate) struct Kind {
 /// The choice among a reader's splits, which are known by their places in its list.
 #[derive(Debug)]
 pub(crate) struct Choice {
-    kind: Kind,
+    kind: SplitKind,
     splits: Vec<Candidate>,
     /// The places of those that have not ended.
     left: Vec<usize>,
@@ -46,7 +46,7 @@ struct Candidate {
 }
 
 impl Choice {
-    pub(crate) fn new(kind: Kind) -> Self {
+    pub(crate) fn new(kind: SplitKind) -> Self {
         Choice { kind, splits: Vec::new(), left: Vec::new(), batches: 0, ask_again_at: None }
     }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     fn choice(event_time: bool, ends: bool, bounds: &[Option<i64>]) -> Choice {
-        let mut choice = Choice::new(Kind { event_time, ends });
+        let mut choice = Choice::new(SplitKind { event_time, ends });
         bounds.iter().for_each(|bound| choice.add(*bound));
         choice
     }

@@ -4,7 +4,7 @@
 //! it lies, and closed again until its time has come. Of those that are being read at most [`OPEN_MAX`] are open; the
 //! others are opened again at their positions.
 
-use super::choice::{Choice, Kind};
+use super::choice::{Choice, SplitKind};
 use super::idleness::Idleness;
 use super::messages::{Assignment, FromReader, ReaderSetup, SplitBatch};
 use super::pace::Pace;
@@ -60,7 +60,7 @@ struct Split {
 
 impl Interleaved {
     pub(super) fn new(setup: ReaderSetup) -> Self {
-        let kind = Kind { event_time: setup.watermarks.is_some(), ends: setup.source.splits_end() };
+        let kind = SplitKind { event_time: setup.watermarks.is_some(), ends: setup.source.splits_end() };
         let pace = setup.source.rows_per_second().map(|rate| Pace::new(rate, setup.context.readers));
         let (splits, open) = (Vec::new(), Vec::new());
         Interleaved { setup, choice: Choice::new(kind), splits, open, pace, stay: None }
