@@ -1,7 +1,7 @@
 //! The tables of a checkpoint: what they are called, and which states they show.
 
-use crate::arrow_columns::field;
 use crate::checkpoint::InspectedCheckpoint;
+use crate::columns::field;
 use crate::form::{Form, FormColumn};
 use crate::readers::StateReaders;
 use arrow_schema::{Schema, SchemaRef};

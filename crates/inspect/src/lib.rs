@@ -9,12 +9,12 @@
 //! State is read as a stream, whatever its size. Which backend reads a handle is said by who knows backends
 //! ([`StateReaders`]).
 //!
-//! In reading order: `checkpoint`, `catalog`, `form` (entries to rows), `arrow_columns`, `readers`, `reading`, `query`,
+//! In reading order: `checkpoint`, `catalog`, `form` (entries to rows), `columns`, `readers`, `reading`, `query`,
 //! `export`, `diff`.
 
-mod arrow_columns;
 mod catalog;
 mod checkpoint;
+mod columns;
 mod diff;
 mod export;
 mod form;

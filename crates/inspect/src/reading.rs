@@ -1,8 +1,8 @@
 //! Reading a table part by part, a bounded number of rows at a time.
 
-use crate::arrow_columns::array;
 use crate::catalog::{StateTable, TablePart};
 use crate::checkpoint::InspectedCheckpoint;
+use crate::columns::array;
 use crate::form::{Decoder, FormColumn, Rows};
 use crate::readers::StateReaders;
 use arrow_array::{RecordBatch, RecordBatchOptions};

@@ -12,6 +12,8 @@
 //! | [`protobuf`](RowFormat::Protobuf) | a proto3 message: [`proto_schema`](proto_schema()) | any library reads it |
 //! | [`avro`](RowFormat::Avro) | an Avro record: [`avro_schema`](avro_schema()) | any library reads it |
 //!
+//! [`arrow`] has the one mapping between the types and values of rows and Arrow's.
+//!
 //! Each begins with one byte, the version of the format. Fields may be added at the end of a schema, if they are
 //! nullable: older bytes then read as NULL there.
 //!
@@ -29,6 +31,7 @@
 //! # Ok::<(), headpond_state::Error>(())
 //! ```
 
+pub mod arrow;
 mod avro;
 mod avro_schema;
 mod codec;

@@ -1,12 +1,12 @@
 //! Keys of rows: Arrow columns to the encoded keys that state is addressed by, and back.
 
 use crate::batch::ChangeBatch;
-use crate::datum::{column_of, datum_at, field_type};
 use crate::numbers::{column_of_numbers, is_number};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, Decimal128Type, Float64Type, Int32Type, Int64Type, TimestampMillisecondType};
 use arrow_array::{Array, ArrayRef, BooleanArray, StringArray, UInt32Array};
 use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use headpond_rows::arrow::{column_of, datum_at, field_type};
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::{
     KeyReader, KeySchema, put_bool, put_datum, put_decimal, put_f64, put_i32, put_i64, put_null, put_present, put_str,

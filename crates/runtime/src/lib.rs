@@ -6,7 +6,6 @@
 pub mod batch;
 pub mod checkpointing;
 mod control;
-pub mod datum;
 mod ending;
 mod failure;
 pub mod graph;

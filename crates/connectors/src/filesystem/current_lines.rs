@@ -13,7 +13,7 @@ use super::line_migration::{LineForm, LineMigration};
 use crate::options::declared;
 use crate::table::TableDescription;
 use crate::values::sql_type;
-use headpond_runtime::datum::row_schema;
+use headpond_rows::arrow::row_schema;
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::{

@@ -1,12 +1,11 @@
 //! Keys as columns: the form in which the exchange wants them.
 
 use arrow_array::ArrayRef;
-use arrow_schema::{DataType, Field, TimeUnit};
-use headpond_runtime::datum::column_of;
+use arrow_schema::Field;
+use headpond_rows::arrow::{column_of, data_type};
 use headpond_state::Result;
 use headpond_state::encoding::{KeyComponent, KeyReader, KeySchema};
-use headpond_state::schema::{DataKind, Datum, FieldType};
-use std::sync::Arc;
+use headpond_state::schema::{Datum, FieldType};
 
 /// Keys being collected, a column per component.
 #[derive(Debug)]
@@ -52,29 +51,4 @@ impl KeyColumns {
 
 fn field(name: &str, ty: &FieldType) -> Field {
     Field::new(name, data_type(&ty.kind), ty.nullable)
-}
-
-/// The Arrow type of which [`field_type`](headpond_runtime::datum::field_type) is the declared type.
-fn data_type(kind: &DataKind) -> DataType {
-    match kind {
-        DataKind::Bool => DataType::Boolean,
-        DataKind::Int8 => DataType::Int8,
-        DataKind::Int16 => DataType::Int16,
-        DataKind::Int32 => DataType::Int32,
-        DataKind::Int64 => DataType::Int64,
-        DataKind::UInt64 => DataType::UInt64,
-        DataKind::Float32 => DataType::Float32,
-        DataKind::Float64 => DataType::Float64,
-        // The scale of a declared decimal is at most 38.
-        DataKind::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale as i8),
-        DataKind::Date => DataType::Date32,
-        DataKind::Timestamp => DataType::Timestamp(TimeUnit::Millisecond, None),
-        DataKind::TimestampLtz => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
-        DataKind::Utf8 => DataType::Utf8,
-        DataKind::Binary => DataType::Binary,
-        DataKind::List(element) => DataType::List(Arc::new(field("item", element))),
-        DataKind::Struct(fields) => {
-            DataType::Struct(fields.iter().map(|member| field(&member.name, &member.ty)).collect())
-        }
-    }
 }

@@ -5,8 +5,8 @@
 
 mod entries;
 
-use crate::arrow_columns::{array, field};
 use crate::catalog::StateCatalog;
+use crate::columns::{array, field};
 use crate::form::{Decoder, Form, Rows};
 use arrow_array::{ArrayRef, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};

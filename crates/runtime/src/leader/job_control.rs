@@ -73,7 +73,7 @@ impl JobControl {
     }
 
     /// What is wanted of the job.
-    pub(crate) fn request(&self) -> JobRequest {
+    pub(crate) fn pending(&self) -> JobRequest {
         let requests = self.0.requests.lock();
         match (self.is_stopping(), requests.is_empty()) {
             (true, _) => JobRequest::Stop,

@@ -275,7 +275,7 @@ impl Lead {
                 .hint("raise `execution.checkpointing.timeout`, or look at what slows the checkpoint directory");
             self.give_up(cut, late)?;
         }
-        let request = self.control.request();
+        let request = self.control.pending();
         let tick = self.coordinator.next_tick();
         let now_ms = self.now_ms();
         if let Some(mut control) = self.coordinator.poll(now, now_ms, request) {

@@ -2,7 +2,7 @@
 
 use super::layout::{AggregateCall, AggregateFunction, AggregatePlan, CallCells, SetOrder};
 use arrow_schema::Field as ArrowField;
-use headpond_runtime::datum::field_type;
+use headpond_rows::arrow::field_type;
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::schema::{DataKind, Field, RowSchema};
 use headpond_state::{Result, StateColumns};

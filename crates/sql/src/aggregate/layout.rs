@@ -4,9 +4,9 @@ use super::cell::CellKind;
 use crate::mini_batch::MiniBatch;
 use crate::script::type_name;
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
+use headpond_rows::arrow::field_type;
 use headpond_rows::sums::{EXACT_PARTS, IS_SET, LOST};
 use headpond_rows::{FieldGroup, RowCodec, RowEvolution, RowFormat};
-use headpond_runtime::datum::field_type;
 use headpond_state::encoding::KeySchema;
 use headpond_state::schema::{DataKind, Datum, Field, FieldType, RowSchema};
 use headpond_state::ttl::TtlConfig;
@@ -247,7 +247,15 @@ impl Layout {
             FieldGroup { what: call.shown(), fields: fields.collect() }
         });
         let together = together.filter(|together| together.fields.len() > 1).collect();
-        Ok(Layout { cells, of_calls, sets, retracts, has_since, together, schema: RowSchema::new(fields) })
+        Ok(Layout {
+            cells,
+            of_calls,
+            sets,
+            retracts,
+            has_since,
+            field_groups: together,
+            schema: RowSchema::new(fields),
+        })
     }
 
     /// What a changed query means for rows of this layout: the count of rows tells what a group is, and an aggregate

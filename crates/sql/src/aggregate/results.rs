@@ -7,9 +7,9 @@ use arrow_array::types::Decimal128Type;
 use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, PrimitiveArray};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
+use headpond_rows::arrow::column_of;
 use headpond_rows::sums::ExactSum;
 use headpond_runtime::batch::arrow_error;
-use headpond_runtime::datum::column_of;
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 

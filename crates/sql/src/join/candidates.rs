@@ -2,7 +2,7 @@
 
 use super::rows::Kept;
 use arrow_array::ArrayRef;
-use headpond_runtime::datum::datum_at;
+use headpond_rows::arrow::datum_at;
 use headpond_state::Result;
 use headpond_state::backend::KeyBatch;
 use headpond_state::schema::Datum;

@@ -2,7 +2,7 @@
 
 use super::candidates::Candidates;
 use super::stored::Stored;
-use headpond_runtime::datum::column_of;
+use headpond_rows::arrow::column_of;
 use headpond_runtime::numbers::column_of_numbers;
 use headpond_state::backend::{KeyBatch, ScanRange};
 use headpond_state::encoding::put_i64;

@@ -13,8 +13,8 @@
 
 use super::plan::{JoinPlan, JoinSide};
 use arrow_array::{Array, ArrayRef, RecordBatch};
+use headpond_rows::arrow::{datum_at, field_type, row_schema};
 use headpond_rows::{RowCodec, RowEvolution, RowFormat};
-use headpond_runtime::datum::{datum_at, field_type, row_schema};
 use headpond_runtime::numbers::{NumberColumn, is_number};
 use headpond_state::columns::{UserKeyColumn, UserKeyColumns, ValueColumn};
 use headpond_state::encoding::KeySchema;

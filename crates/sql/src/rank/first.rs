@@ -9,10 +9,10 @@ use super::sort_key::SortKeys;
 use crate::aggregate::Grouping;
 use crate::mini_batch::{ChangelogBuffer, give_slices};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
+use headpond_rows::arrow::{column_of, datum_at, row_schema};
 use headpond_rows::{RowCodec, RowEvolution};
 use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
-use headpond_runtime::datum::{column_of, datum_at, row_schema};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::schema::Datum;
 use headpond_state::{

@@ -5,8 +5,8 @@
 //! flipped once more.
 
 use super::RankPlan;
+use headpond_rows::arrow::field_type;
 use headpond_runtime::batch::ChangeBatch;
-use headpond_runtime::datum::field_type;
 use headpond_runtime::key::KeyEncoder;
 use headpond_state::backend::KeyBatch;
 use headpond_state::encoding::put_datum;

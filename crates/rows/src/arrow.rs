@@ -3,7 +3,6 @@
 //! State outlives a job's plan, so it is stored as rows of [`Datum`] under a declared [`RowSchema`], never as Arrow
 //! buffers. This module is the one place that knows which Arrow type is which declared type.
 
-use crate::batch::arrow_error;
 use arrow_array::builder::{BinaryBuilder, BooleanBuilder, Decimal128Builder, StringBuilder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -12,7 +11,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
-use arrow_schema::{DataType, Field, Fields, TimeUnit};
+use arrow_schema::{ArrowError, DataType, Field, Fields, TimeUnit};
 use headpond_state::schema::{DataKind, Datum, Field as RowField, FieldType, RowSchema};
 use headpond_state::{Context, Error, Result};
 use std::sync::Arc;
@@ -63,6 +62,32 @@ fn unsupported(field: &Field) -> Error {
     Error::unsupported(format!("a value of type {} cannot be kept in state", field.data_type()))
         .with(Context::Column, field.name())
         .hint("cast the column to a type that state can hold, such as BIGINT, STRING or TIMESTAMP(3)")
+}
+
+/// The Arrow type of which [`field_type`] is the declared type. Points in time are in UTC.
+pub fn data_type(kind: &DataKind) -> DataType {
+    let field = |name: &str, ty: &FieldType| Field::new(name, data_type(&ty.kind), ty.nullable);
+    match kind {
+        DataKind::Bool => DataType::Boolean,
+        DataKind::Int8 => DataType::Int8,
+        DataKind::Int16 => DataType::Int16,
+        DataKind::Int32 => DataType::Int32,
+        DataKind::Int64 => DataType::Int64,
+        DataKind::UInt64 => DataType::UInt64,
+        DataKind::Float32 => DataType::Float32,
+        DataKind::Float64 => DataType::Float64,
+        // The scale of a declared decimal is at most 38.
+        DataKind::Decimal { precision, scale } => DataType::Decimal128(*precision, *scale as i8),
+        DataKind::Date => DataType::Date32,
+        DataKind::Timestamp => DataType::Timestamp(TimeUnit::Millisecond, None),
+        DataKind::TimestampLtz => DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into())),
+        DataKind::Utf8 => DataType::Utf8,
+        DataKind::Binary => DataType::Binary,
+        DataKind::List(element) => DataType::List(Arc::new(field("item", element))),
+        DataKind::Struct(fields) => {
+            DataType::Struct(fields.iter().map(|member| field(&member.name, &member.ty)).collect())
+        }
+    }
 }
 
 /// One value of a column.
@@ -246,6 +271,11 @@ fn structure(data_type: &DataType, fields: &Fields, values: &[Datum]) -> Result<
 
 fn nulls(values: &[Datum]) -> Option<NullBuffer> {
     values.iter().any(Datum::is_null).then(|| values.iter().map(|value| !value.is_null()).collect())
+}
+
+#[cold]
+fn arrow_error(error: ArrowError) -> Error {
+    Error::internal("a column cannot be made of its values").because(error)
 }
 
 #[cold]
