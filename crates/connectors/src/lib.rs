@@ -15,14 +15,15 @@
 //!
 //! Every option is declared once, in [`options`], which refuses unknown ones and makes the reference page.
 //!
-//! In reading order: [`table`], [`connector`], `built_in`, [`options`], `filesystem`, `datagen`, `nexmark`,
-//! [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text), `csv`,
-//! `json`, `row_splits`.
+//! In reading order: [`table`], [`connector`], `built_in`, `connectors`, [`options`], `filesystem`, `datagen`,
+//! `nexmark`, [`print`](mod@print), [`blackhole`]; below them `column` (rows into Arrow), `values` (values as text),
+//! `csv`, `json`, `row_splits`.
 
 pub mod blackhole;
 mod built_in;
 mod column;
 pub mod connector;
+mod connectors;
 mod csv;
 mod datagen;
 mod filesystem;
@@ -35,6 +36,7 @@ mod sink_input;
 pub mod table;
 mod values;
 
-pub use connector::{Connector, Connectors};
+pub use connector::Connector;
+pub use connectors::Connectors;
 pub use sink_input::SinkInput;
 pub use table::TableDescription;
