@@ -71,10 +71,13 @@ impl KeyedOperatorFactory for NormalizeFactory {
         let shown = plan.key.iter().zip(plan.key_schema.types());
         let shown = shown.map(|(column, ty)| Field::new(plan.schema.field(*column).name(), ty.clone()));
         let columns = StateColumns { key: RowSchema::new(shown.collect()), ..StateColumns::default() };
+        let names: Vec<&str> = plan.schema.fields().iter().map(|field| field.name().as_str()).collect();
+        // Named, so that a column which comes is not taken for one that was NULL.
         let descriptor = StateDescriptor::new(LAST_ROW, StateKind::Value, self.codec.codec_id())
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(self.codec.schema().to_string())
             .with_columns(columns)
+            .with_basis(format!("rows with {}", names.join(", ")))
             .with_ttl(plan.ttl);
         Ok(Box::new(Normalize {
             state: setup.state.register(&descriptor)?,
@@ -91,7 +94,9 @@ impl KeyedOperatorFactory for NormalizeFactory {
 
     fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
         declared.check_restored_key(restored)?;
-        RowEvolution::default().migration(restored, declared)
+        // NULL would be a value that the source never gave.
+        let closed = "the rows that are kept were read without it".to_owned();
+        RowEvolution { closed, ..RowEvolution::default() }.migration(restored, declared)
     }
 }
 

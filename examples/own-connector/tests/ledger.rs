@@ -100,6 +100,27 @@ fn sql_reads_changes_and_writes_them_exactly_once_through_kills() {
 }
 
 #[test]
+fn a_column_that_the_kept_rows_were_read_without_is_refused() {
+    let dir = tempfile::tempdir().expect("a directory");
+    fs::write(dir.path().join("in.ledger"), ledger(100)).expect("a file");
+    let write = |filter: &str| {
+        let job = JOB.replace("FOLLOW", "").replace("SUM(v)", "COUNT(*)");
+        let job = job.replace("FROM accounts", &format!("FROM accounts{filter}"));
+        fs::write(dir.path().join("job.sql"), job).expect("a file");
+    };
+    write("");
+    assert!(run(dir.path(), &["run", "job.sql"]).status.success());
+    write(" WHERE v >= 0");
+    let refused = run(dir.path(), &["check", "job.sql", "--against", "checkpoints/job"]);
+    let said = format!("{}{}", String::from_utf8_lossy(&refused.stdout), String::from_utf8_lossy(&refused.stderr));
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(
+        said.contains("accounts/changelog-normalize/0") && said.contains("`rows with k` and is now `rows with k, v`"),
+        "{said}"
+    );
+}
+
+#[test]
 fn options_are_checked_as_those_of_other_connectors() {
     let dir = tempfile::tempdir().expect("a directory");
     let refused = |from: &str, to: &str| {
