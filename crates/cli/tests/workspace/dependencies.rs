@@ -1,7 +1,8 @@
 //! `docs/dependencies.md` has a row for every direct dependency, and for nothing else.
 
-use crate::metadata::{Metadata, root};
+use crate::metadata::{Metadata, host, root};
 use std::collections::BTreeSet;
+use std::process::Command;
 
 #[test]
 fn every_direct_dependency_says_what_it_is_for() {
@@ -24,5 +25,19 @@ fn every_direct_dependency_says_what_it_is_for() {
     assert!(
         unexplained.is_empty() && unused.is_empty(),
         "docs/dependencies.md lacks rows for {unexplained:?} and has rows for {unused:?}, which nothing uses"
+    );
+}
+
+/// `Cargo.lock` of the program outside the workspace lists what our crates depend on, too.
+#[test]
+fn the_example_outside_the_workspace_is_locked_to_what_our_crates_depend_on() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let manifest = root().join("examples/wordcount/Cargo.toml");
+    let arguments = ["metadata", "--format-version", "1", "--locked", "--filter-platform", &host(), "--manifest-path"];
+    let output = Command::new(cargo).args(arguments).arg(&manifest).output().expect("cargo can be run");
+    assert!(
+        output.status.success(),
+        "run `cargo update --workspace --manifest-path examples/wordcount/Cargo.toml`: {}",
+        String::from_utf8_lossy(&output.stderr)
     );
 }

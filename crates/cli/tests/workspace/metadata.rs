@@ -103,7 +103,7 @@ pub(crate) fn root() -> PathBuf {
 }
 
 /// The platform's name: without it, packages of other platforms would have to be downloaded.
-fn host() -> String {
+pub(crate) fn host() -> String {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc).arg("-vV").output().expect("rustc can be run");
     let version = String::from_utf8_lossy(&output.stdout).into_owned();
