@@ -6,7 +6,8 @@
 //! twice, after a restart of its own, say, counts once.
 
 use crate::aggregate::Grouping;
-use crate::mini_batch::{ChangelogBuffer, MiniBatch, give_slices};
+use crate::mini_batch::{ChangelogOutput, MiniBatch};
+use crate::stored_rows::StoredRows;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions, UInt32Array};
 use arrow_schema::SchemaRef;
 use headpond_rows::arrow::{column_of, datum_at, row_schema};
@@ -16,10 +17,8 @@ use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::encoding::KeySchema;
 use headpond_state::schema::{Datum, Field, RowSchema};
-use headpond_state::ttl::{self, TtlConfig};
-use headpond_state::{
-    Context, KeyedStateBackend, Migration, Result, StateColumns, StateDescriptor, StateId, StateKind, WriteBatch,
-};
+use headpond_state::ttl::TtlConfig;
+use headpond_state::{Migration, Result, StateColumns, StateDescriptor, StateKind, WriteBatch};
 use std::sync::Arc;
 
 /// The name of the state.
@@ -72,7 +71,7 @@ impl KeyedOperatorFactory for NormalizeFactory {
         let shown = shown.map(|(column, ty)| Field::new(plan.schema.field(*column).name(), ty.clone()));
         let columns = StateColumns { key: RowSchema::new(shown.collect()), ..StateColumns::default() };
         let names: Vec<&str> = plan.schema.fields().iter().map(|field| field.name().as_str()).collect();
-        // Named, so that a column which comes is not taken for one that was NULL.
+        // Named, so that the job is not restored with other columns: NULL is no value that the source gave.
         let descriptor = StateDescriptor::new(LAST_ROW, StateKind::Value, self.codec.codec_id())
             .with_key_schema(plan.key_schema.to_string())
             .with_value_schema(self.codec.schema().to_string())
@@ -80,23 +79,24 @@ impl KeyedOperatorFactory for NormalizeFactory {
             .with_basis(format!("rows with {}", names.join(", ")))
             .with_ttl(plan.ttl);
         Ok(Box::new(Normalize {
-            state: setup.state.register(&descriptor)?,
-            codec: self.codec.clone(),
+            rows: StoredRows {
+                name: LAST_ROW,
+                state: setup.state.register(&descriptor)?,
+                codec: self.codec.clone(),
+                ttl: plan.ttl,
+            },
             kept: Arc::clone(&self.kept),
             sorted: setup.capabilities.sorted_keys_are_cheaper,
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            changelog: ChangelogBuffer::new(Arc::clone(&plan.schema), false),
-            pending: None,
+            changelog: ChangelogOutput::new(Arc::clone(&plan.schema), false, plan.mini_batch),
             plan,
         }))
     }
 
     fn migration(&self, restored: &StateDescriptor, declared: &StateDescriptor) -> Result<Migration> {
         declared.check_restored_key(restored)?;
-        // NULL would be a value that the source never gave.
-        let closed = "the rows that are kept were read without it".to_owned();
-        RowEvolution { closed, ..RowEvolution::default() }.migration(restored, declared)
+        RowEvolution::default().migration(restored, declared)
     }
 }
 
@@ -104,15 +104,12 @@ impl KeyedOperatorFactory for NormalizeFactory {
 #[derive(Debug)]
 struct Normalize {
     plan: Arc<NormalizePlan>,
-    state: StateId,
-    codec: RowCodec,
+    rows: StoredRows,
     kept: Arc<[usize]>,
     sorted: bool,
     grouping: Grouping,
     writes: WriteBatch,
-    changelog: ChangelogBuffer,
-    /// What is computed and not yet given.
-    pending: Option<ChangeBatch>,
+    changelog: ChangelogOutput,
 }
 
 impl KeyedOperator for Normalize {
@@ -121,25 +118,19 @@ impl KeyedOperator for Normalize {
             Some(batch) => self.apply(&batch, cx)?,
             None => self.apply(batch, cx)?,
         }
-        if self.plan.mini_batch.is_none() {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.end_batch(cx.output)
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        Ok(give_slices(&mut self.pending, cx.output))
+        Ok(self.changelog.resume(cx.output))
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.changelog, cx)) {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.advance(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(&self.changelog)
+        self.changelog.due_ms()
     }
 }
 
@@ -167,32 +158,9 @@ impl Normalize {
         for (row, group) in self.grouping.groups().iter().enumerate() {
             last[*group as usize] = row as u32;
         }
-        let stored = self.load(&mut *cx.state, cx.processing_time_ms)?;
+        let stored = self.rows.load(self.grouping.keys(), &mut *cx.state, cx.processing_time_ms)?;
         self.store(changes, &stored, &last, cx)?;
         self.buffer_changes(changes, &stored, &last, cx.processing_time_ms)
-    }
-
-    /// The stored rows of the batch's keys.
-    fn load(&self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<Vec<Option<Vec<Datum>>>> {
-        let mut rows = Vec::with_capacity(self.grouping.len());
-        let read = state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
-            let value = match stored {
-                None => None,
-                Some(stored) => ttl::visible(self.plan.ttl.as_ref(), stored, now_ms)?,
-            };
-            let row = match value {
-                None => None,
-                Some(value) => {
-                    let mut row = Vec::new();
-                    self.codec.decode(value, &mut row)?;
-                    Some(row)
-                }
-            };
-            rows.push(row);
-            Ok(())
-        });
-        read.map_err(|error| error.with(Context::State, LAST_ROW))?;
-        Ok(rows)
     }
 
     fn store(
@@ -202,25 +170,19 @@ impl Normalize {
         last: &[u32],
         cx: &mut OperatorContext<'_>,
     ) -> Result<()> {
-        let stamp_ms = self.plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
         let columns = changes.rows().columns();
         self.writes.clear();
         for (group, (stored, row)) in stored.iter().zip(last).enumerate() {
             let (row, key) = (*row as usize, self.grouping.keys().get(group));
             if changes.kind(row).is_retraction() {
                 if stored.is_some() {
-                    self.writes.delete(self.state, key);
+                    self.writes.delete(self.rows.state, key);
                 }
                 continue;
             }
             let values = self.kept.iter().map(|column| datum_at(columns[*column].as_ref(), row));
             let values = values.collect::<Result<Vec<_>>>()?;
-            let mut result = Ok(());
-            self.writes.put_with(self.state, key, |out| {
-                ttl::seal(stamp_ms, out);
-                result = self.codec.encode(&values, out);
-            });
-            result.map_err(|error| error.with(Context::State, LAST_ROW))?;
+            self.rows.put(key, &values, cx.processing_time_ms, &mut self.writes)?;
         }
         if self.writes.is_empty() {
             return Ok(());
@@ -247,9 +209,9 @@ impl Normalize {
             let values = known.iter().filter_map(|group| stored[*group].as_ref()).map(|row| row[place].clone());
             before[column] = Some(column_of(columns[column].data_type(), &values.collect::<Vec<_>>())?);
         }
-        let before = self.rows(before.into_iter().flatten().collect(), known.len())?;
-        let after = self.rows(columns.to_vec(), changes.num_rows())?;
-        let (before, after) = (self.changelog.add_rows(before), self.changelog.add_rows(after));
+        let before = self.batch_of(before.into_iter().flatten().collect(), known.len())?;
+        let after = self.batch_of(columns.to_vec(), changes.num_rows())?;
+        let (before, after) = (self.changelog.buffer.add_rows(before), self.changelog.buffer.add_rows(after));
         let mut olds = 0;
         for (group, stored) in stored.iter().enumerate() {
             let old = stored.is_some().then(|| {
@@ -258,14 +220,14 @@ impl Normalize {
             });
             let new = (!is_gone(group)).then_some((after, last[group] as usize));
             if old.is_some() || new.is_some() {
-                self.changelog.change(self.grouping.keys().get(group), old, new);
+                self.changelog.buffer.change(self.grouping.keys().get(group), old, new);
             }
         }
-        self.changelog.count(changes.num_rows(), now_ms);
+        self.changelog.buffer.count(changes.num_rows(), now_ms);
         Ok(())
     }
 
-    fn rows(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    fn batch_of(&self, columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         let options = RecordBatchOptions::new().with_row_count(Some(rows));
         RecordBatch::try_new_with_options(Arc::clone(&self.plan.schema), columns, &options).map_err(arrow_error)
     }

@@ -25,6 +25,7 @@ mod position;
 mod rank;
 pub mod script;
 mod settings;
+mod stored_rows;
 mod words;
 
 pub use plan::{PlannedJob, plan};

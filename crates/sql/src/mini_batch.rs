@@ -174,6 +174,49 @@ impl ChangelogBuffer {
     }
 }
 
+/// What an operator gives of its changes: those of each batch at once, or of a mini-batch.
+#[derive(Debug)]
+pub(crate) struct ChangelogOutput {
+    /// Where changes are put.
+    pub(crate) buffer: ChangelogBuffer,
+    mini_batch: Option<MiniBatch>,
+    /// What is computed and not yet given.
+    pending: Option<ChangeBatch>,
+}
+
+impl ChangelogOutput {
+    /// Changes of rows with these columns; `overwrites`: an update needs no `-U`.
+    pub(crate) fn new(schema: SchemaRef, overwrites: bool, mini_batch: Option<MiniBatch>) -> Self {
+        ChangelogOutput { buffer: ChangelogBuffer::new(schema, overwrites), mini_batch, pending: None }
+    }
+
+    /// Gives a batch's changes, unless a mini-batch gathers them.
+    pub(crate) fn end_batch(&mut self, output: &mut Output) -> Result<Progress> {
+        if self.mini_batch.is_none() {
+            self.pending = self.buffer.take()?;
+        }
+        Ok(self.resume(output))
+    }
+
+    /// Gives what is pending.
+    pub(crate) fn resume(&mut self, output: &mut Output) -> Progress {
+        give_slices(&mut self.pending, output)
+    }
+
+    /// Gives a mini-batch that is due.
+    pub(crate) fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
+        if self.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.buffer, cx)) {
+            self.pending = self.buffer.take()?;
+        }
+        Ok(self.resume(cx.output))
+    }
+
+    /// When a mini-batch is due at the latest, in milliseconds of processing time.
+    pub(crate) fn due_ms(&self) -> Option<i64> {
+        self.mini_batch?.due_ms(&self.buffer)
+    }
+}
+
 /// The rows in which two columns differ; two NULLs do not.
 pub(crate) fn differing_rows(before: &ArrayRef, after: &ArrayRef) -> Result<BooleanArray> {
     if !before.data_type().is_nested() {

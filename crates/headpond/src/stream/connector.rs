@@ -13,7 +13,7 @@ use headpond_connectors::{Connector, Connectors};
 use headpond_runtime::batch::{ChangeBatch, ChangeKind, arrow_error};
 use headpond_runtime::operator::BatchFunction;
 use headpond_runtime::source::{ChangelogMode, Source};
-use headpond_runtime::{NodeKind, SourceNode};
+use headpond_runtime::{NodeId, NodeKind, SourceNode};
 use headpond_state::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::any::type_name;
@@ -77,17 +77,8 @@ impl StreamExecutionEnvironment {
     where
         Change<T>: Record,
     {
-        let source = match opened::<T>(&from) {
-            Ok(source) => source,
-            Err(error) => {
-                self.fail(error);
-                return self.without_records();
-            }
-        };
-        let schema = source.schema();
+        let Some((input, schema)) = self.add_source::<T>(opened::<T>(&from)) else { return self.without_records() };
         let width = schema.fields().len();
-        let node = SourceNode { source, watermarks: None, row_watermark: false };
-        let input = self.add("source", type_name::<T>(), schema.clone(), NodeKind::Source(node));
         let with_kind = with_kind_column(&schema);
         let function = {
             let schema = with_kind.clone();
@@ -110,14 +101,7 @@ impl StreamExecutionEnvironment {
 
     /// A stream of the rows of a source, whose columns are the records' fields.
     pub(super) fn of_rows<T: Record>(&self, source: Result<Arc<dyn Source>>) -> DataStream<T> {
-        let source = match source {
-            Ok(source) => source,
-            Err(error) => {
-                self.fail(error);
-                return self.without_records();
-            }
-        };
-        let schema = source.schema();
+        let Some((node, schema)) = self.add_source::<T>(source) else { return self.without_records() };
         let width = schema.fields().len();
         let read: ReadRecords<T> = Arc::new(move |rows: &RecordBatch, give: &mut _| {
             let stamps = Stamps::of(rows);
@@ -126,9 +110,22 @@ impl StreamExecutionEnvironment {
                 .enumerate()
                 .try_for_each(|(row, record)| give(record, stamps.at(row)))
         });
-        let node = SourceNode { source, watermarks: None, row_watermark: false };
-        let node = self.add("source", type_name::<T>(), schema, NodeKind::Source(node));
         DataStream::new(self.clone(), node, read)
+    }
+
+    /// Adds a source, if there is one: its node and columns.
+    fn add_source<T>(&self, source: Result<Arc<dyn Source>>) -> Option<(NodeId, SchemaRef)> {
+        match source {
+            Ok(source) => {
+                let schema = source.schema();
+                let node = SourceNode { source, watermarks: None, row_watermark: false };
+                Some((self.add("source", type_name::<T>(), schema.clone(), NodeKind::Source(node)), schema))
+            }
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
     }
 }
 

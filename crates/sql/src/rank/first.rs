@@ -7,7 +7,8 @@
 use super::RankPlan;
 use super::sort_key::SortKeys;
 use crate::aggregate::Grouping;
-use crate::mini_batch::{ChangelogBuffer, give_slices};
+use crate::mini_batch::ChangelogOutput;
+use crate::stored_rows::StoredRows;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_rows::arrow::{column_of, datum_at, row_schema};
 use headpond_rows::{RowCodec, RowEvolution};
@@ -15,9 +16,7 @@ use headpond_runtime::KeyedBatch;
 use headpond_runtime::batch::{ChangeBatch, arrow_error};
 use headpond_runtime::operator::{KeyedOperator, KeyedOperatorFactory, OperatorContext, OperatorSetup, Progress};
 use headpond_state::schema::Datum;
-use headpond_state::{
-    Context, Error, KeyedStateBackend, Migration, Result, StateDescriptor, StateId, StateKind, WriteBatch, ttl,
-};
+use headpond_state::{Error, Migration, Result, StateDescriptor, StateKind, WriteBatch};
 use std::sync::Arc;
 
 /// The name of the state.
@@ -53,14 +52,17 @@ impl KeyedOperatorFactory for FirstRowFactory {
             .with_basis(plan.basis())
             .with_ttl(plan.ttl);
         Ok(Box::new(FirstRow {
-            state: setup.state.register(&descriptor)?,
-            codec: self.codec.clone(),
+            rows: StoredRows {
+                name: FIRST_ROW,
+                state: setup.state.register(&descriptor)?,
+                codec: self.codec.clone(),
+                ttl: plan.ttl,
+            },
             sorted: setup.capabilities.sorted_keys_are_cheaper,
             sort_keys: SortKeys::new(&plan, setup.max_parallelism)?,
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            changelog: ChangelogBuffer::new(Arc::clone(&plan.output), plan.overwrites),
-            pending: None,
+            changelog: ChangelogOutput::new(Arc::clone(&plan.output), plan.overwrites, plan.mini_batch),
             plan,
         }))
     }
@@ -75,15 +77,12 @@ impl KeyedOperatorFactory for FirstRowFactory {
 #[derive(Debug)]
 struct FirstRow {
     plan: Arc<RankPlan>,
-    state: StateId,
-    codec: RowCodec,
+    rows: StoredRows,
     sorted: bool,
     sort_keys: SortKeys,
     grouping: Grouping,
     writes: WriteBatch,
-    changelog: ChangelogBuffer,
-    /// What is computed and not yet given.
-    pending: Option<ChangeBatch>,
+    changelog: ChangelogOutput,
 }
 
 impl KeyedOperator for FirstRow {
@@ -95,25 +94,19 @@ impl KeyedOperator for FirstRow {
             return Ok(Progress::Done);
         }
         self.apply(batch, cx)?;
-        if self.plan.mini_batch.is_none() {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.end_batch(cx.output)
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        Ok(give_slices(&mut self.pending, cx.output))
+        Ok(self.changelog.resume(cx.output))
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.changelog, cx)) {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.advance(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(&self.changelog)
+        self.changelog.due_ms()
     }
 }
 
@@ -130,33 +123,10 @@ impl FirstRow {
                 *first = row as u32;
             }
         }
-        let stored = self.load(&mut *cx.state, cx.processing_time_ms)?;
+        let stored = self.rows.load(self.grouping.keys(), &mut *cx.state, cx.processing_time_ms)?;
         let replaced = self.replaced(changes, &stored, &best, |row| sort_keys.get(row as usize))?;
         self.store(changes, &replaced, &best, cx)?;
         self.buffer_changes(changes, &stored, &replaced, &best, cx.processing_time_ms)
-    }
-
-    /// The stored rows of the batch's keys.
-    fn load(&self, state: &mut dyn KeyedStateBackend, now_ms: i64) -> Result<Vec<Option<Vec<Datum>>>> {
-        let mut rows = Vec::with_capacity(self.grouping.len());
-        let read = state.read_many(self.state, self.grouping.keys(), &mut |_, stored| {
-            let value = match stored {
-                None => None,
-                Some(stored) => ttl::visible(self.plan.ttl.as_ref(), stored, now_ms)?,
-            };
-            let row = match value {
-                None => None,
-                Some(value) => {
-                    let mut row = Vec::new();
-                    self.codec.decode(value, &mut row)?;
-                    Some(row)
-                }
-            };
-            rows.push(row);
-            Ok(())
-        });
-        read.map_err(|error| error.with(Context::State, FIRST_ROW))?;
-        Ok(rows)
     }
 
     /// The groups whose row is another one now.
@@ -192,18 +162,12 @@ impl FirstRow {
         best: &[u32],
         cx: &mut OperatorContext<'_>,
     ) -> Result<()> {
-        let stamp_ms = self.plan.ttl.map(|ttl| ttl.stamp_ms(cx.processing_time_ms, None));
         let columns = &changes.rows().columns()[self.plan.key_columns..];
         self.writes.clear();
         for group in replaced {
             let at = best[*group] as usize;
             let row = columns.iter().map(|column| datum_at(column.as_ref(), at)).collect::<Result<Vec<_>>>()?;
-            let mut result = Ok(());
-            self.writes.put_with(self.state, self.grouping.keys().get(*group), |out| {
-                ttl::seal(stamp_ms, out);
-                result = self.codec.encode(&row, out);
-            });
-            result.map_err(|error| error.with(Context::State, FIRST_ROW))?;
+            self.rows.put(self.grouping.keys().get(*group), &row, cx.processing_time_ms, &mut self.writes)?;
         }
         if self.writes.is_empty() {
             return Ok(());
@@ -236,21 +200,21 @@ impl FirstRow {
                 }
             });
         }
-        let (before, after) = (self.rows(before, updated.len())?, self.rows(after, replaced.len())?);
-        let (before, after) = (self.changelog.add_rows(before), self.changelog.add_rows(after));
+        let (before, after) = (self.batch_of(before, updated.len())?, self.batch_of(after, replaced.len())?);
+        let (before, after) = (self.changelog.buffer.add_rows(before), self.changelog.buffer.add_rows(after));
         let mut updates = 0;
         for (row, group) in replaced.iter().enumerate() {
             let old = stored[*group].is_some().then(|| {
                 updates += 1;
                 (before, updates - 1)
             });
-            self.changelog.change(self.grouping.keys().get(*group), old, Some((after, row)));
+            self.changelog.buffer.change(self.grouping.keys().get(*group), old, Some((after, row)));
         }
-        self.changelog.count(changes.num_rows(), now_ms);
+        self.changelog.buffer.count(changes.num_rows(), now_ms);
         Ok(())
     }
 
-    fn rows(&self, mut columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
+    fn batch_of(&self, mut columns: Vec<ArrayRef>, rows: usize) -> Result<RecordBatch> {
         if self.plan.numbered {
             columns.push(Arc::new(Int64Array::from(vec![1; rows])));
         }

@@ -10,7 +10,7 @@
 use super::sort_key::SortKeys;
 use super::{RankPlan, WITHOUT_STATE};
 use crate::aggregate::Grouping;
-use crate::mini_batch::{ChangelogBuffer, Pick, give_slices};
+use crate::mini_batch::{ChangelogOutput, Pick};
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, UInt32Array};
 use headpond_rows::arrow::{column_of, field_type};
 use headpond_runtime::KeyedBatch;
@@ -109,8 +109,7 @@ impl KeyedOperatorFactory for TopRowsFactory {
             row_schema: self.row_schema.clone(),
             grouping: Grouping::default(),
             writes: WriteBatch::new(),
-            changelog: ChangelogBuffer::new(Arc::clone(&plan.output), plan.overwrites),
-            pending: None,
+            changelog: ChangelogOutput::new(Arc::clone(&plan.output), plan.overwrites, plan.mini_batch),
             plan,
         }))
     }
@@ -156,9 +155,7 @@ struct TopRows {
     row_schema: KeySchema,
     grouping: Grouping,
     writes: WriteBatch,
-    changelog: ChangelogBuffer,
-    /// What is computed and not yet given.
-    pending: Option<ChangeBatch>,
+    changelog: ChangelogOutput,
 }
 
 /// A row as a group has it: its sort key and its columns, with where the former ends.
@@ -194,25 +191,19 @@ impl KeyedOperator for TopRows {
             return Ok(Progress::Done);
         }
         self.apply(batch, cx).map_err(|error| error.with(Context::State, ROWS))?;
-        if self.plan.mini_batch.is_none() {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.end_batch(cx.output)
     }
 
     fn resume(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        Ok(give_slices(&mut self.pending, cx.output))
+        Ok(self.changelog.resume(cx.output))
     }
 
     fn advance(&mut self, cx: &mut OperatorContext<'_>) -> Result<Progress> {
-        if self.plan.mini_batch.is_some_and(|mini_batch| mini_batch.is_due(&self.changelog, cx)) {
-            self.pending = self.changelog.take()?;
-        }
-        self.resume(cx)
+        self.changelog.advance(cx)
     }
 
     fn wake_at_ms(&self) -> Option<i64> {
-        self.plan.mini_batch?.due_ms(&self.changelog)
+        self.changelog.due_ms()
     }
 }
 
@@ -428,12 +419,12 @@ impl TopRows {
         let options = RecordBatchOptions::new().with_row_count(Some(rows.groups.len()));
         let batch =
             RecordBatch::try_new_with_options(Arc::clone(&self.plan.output), columns, &options).map_err(arrow_error)?;
-        let batch = self.changelog.add_rows(batch);
+        let batch = self.changelog.buffer.add_rows(batch);
         let pick = |row: Option<usize>| -> Option<Pick> { row.map(|row| (batch, row)) };
         for (key, old, new) in &rows.changes {
-            self.changelog.change(key, pick(*old), pick(*new));
+            self.changelog.buffer.change(key, pick(*old), pick(*new));
         }
-        self.changelog.count(changes.num_rows(), now_ms);
+        self.changelog.buffer.count(changes.num_rows(), now_ms);
         Ok(())
     }
 }
