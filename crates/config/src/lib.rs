@@ -56,4 +56,4 @@ pub use origin::{Layer, Origin};
 pub use secret::{Secrets, is_secret, mask};
 pub use secret_words::{MASK, mask_urls};
 pub use units::MemorySize;
-pub use value::{Choice, Location, OptionValue, Value, ValueType};
+pub use value::{Character, Choice, Location, OptionValue, Rejection, Value, ValueType, Verbatim};

@@ -71,7 +71,7 @@ impl Alias {
 
 impl<T: OptionValue> ConfigOption<T> {
     /// An option without a default; `without_default` says what happens then.
-    pub(crate) const fn unset(key: &'static str, without_default: &'static str, doc: &'static str) -> Self {
+    pub const fn unset(key: &'static str, without_default: &'static str, doc: &'static str) -> Self {
         ConfigOption {
             definition: Definition {
                 key,
@@ -88,32 +88,32 @@ impl<T: OptionValue> ConfigOption<T> {
     }
 
     /// An option with a default, written as a user would write it.
-    pub(crate) const fn new(key: &'static str, default: &'static str, doc: &'static str) -> Self {
+    pub const fn new(key: &'static str, default: &'static str, doc: &'static str) -> Self {
         let mut option = ConfigOption::unset(key, "", doc);
         option.definition.default = Some(default);
         option
     }
 
     /// The option with its least and greatest value: a number, milliseconds or bytes, by type.
-    pub(crate) const fn within(mut self, least: i64, greatest: i64) -> Self {
+    pub const fn within(mut self, least: i64, greatest: i64) -> Self {
         self.definition.range = Range { least: Some(least), greatest: Some(greatest) };
         self
     }
 
     /// The option with its least value: a number, milliseconds or bytes, by type.
-    pub(crate) const fn at_least(mut self, least: i64) -> Self {
+    pub const fn at_least(mut self, least: i64) -> Self {
         self.definition.range = Range { least: Some(least), greatest: None };
         self
     }
 
     /// The option with other keys.
-    pub(crate) const fn aliases(mut self, aliases: &'static [Alias]) -> Self {
+    pub const fn aliases(mut self, aliases: &'static [Alias]) -> Self {
         self.definition.aliases = aliases;
         self
     }
 
     /// The option with another support than full.
-    pub(crate) const fn support(mut self, support: Support) -> Self {
+    pub const fn support(mut self, support: Support) -> Self {
         self.definition.support = support;
         self
     }
@@ -194,14 +194,23 @@ impl Definition {
         Some(self.value_type.parse(text).expect("a test reads every default of the registry"))
     }
 
+    /// Reads a value that the option's type and range allow.
+    ///
+    /// # Errors
+    /// With what is expected instead.
+    pub fn value(&self, text: &str) -> Result<Value, Rejection> {
+        let value = self.value_type.parse(text)?;
+        self.check_range(&value)?;
+        Ok(value)
+    }
+
     /// Reads a value that is allowed for this option.
     pub(crate) fn parse(&self, text: &str) -> Result<Value, ConfigError> {
-        let value = match self.value_type.parse(text) {
+        let value = match self.value(text) {
             Ok(value) => value,
             Err(Rejection::Invalid(why)) => return Err(self.error(ConfigError::invalid, text, &why)),
             Err(Rejection::Refused(why)) => return Err(self.error(ConfigError::unsupported, text, &why)),
         };
-        self.check_range(&value, text)?;
         match self.support {
             Support::Full | Support::NoEffect(_) => Ok(value),
             Support::Only(accepted, why) => {
@@ -214,15 +223,13 @@ impl Definition {
         }
     }
 
-    fn check_range(&self, value: &Value, text: &str) -> Result<(), ConfigError> {
+    fn check_range(&self, value: &Value) -> Result<(), Rejection> {
         use std::cmp::Ordering;
         let compared = |bound: Option<i64>| bound.and_then(|bound| value.compare(&self.bound(bound)));
         let too_small = compared(self.range.least) == Some(Ordering::Less);
         let too_great = compared(self.range.greatest) == Some(Ordering::Greater);
         match self.allowed() {
-            Some(allowed) if too_small || too_great => {
-                Err(self.error(ConfigError::invalid, text, &format!("expected {allowed}")))
-            }
+            Some(allowed) if too_small || too_great => Err(Rejection::Invalid(format!("expected {allowed}"))),
             _ => Ok(()),
         }
     }

@@ -47,12 +47,7 @@ fn write_page(page: &mut String) -> fmt::Result {
     page.push_str(HEAD);
     for section in SECTIONS {
         write!(page, "\n## {}\n\n{}\n\n", section.title, section.intro)?;
-        page.push_str("| key | type | default | meaning |\n|---|---|---|---|\n");
-        for option in section.options {
-            let default = default(option);
-            let (key, value_type, meaning) = (option.key(), option.value_type().described(), meaning(option));
-            writeln!(page, "| `{key}` | {value_type} | {default} | {meaning} |")?;
-        }
+        page.push_str(&table(section.options));
     }
     page.push_str("\n## Other names\n\nThese keys are understood as well.\n\n| key | stands for |\n|---|---|\n");
     for option in registry() {
@@ -62,6 +57,17 @@ fn write_page(page: &mut String) -> fmt::Result {
         }
     }
     Ok(())
+}
+
+/// A table of options in Markdown.
+pub fn table(options: &[&Definition]) -> String {
+    let mut table = "| key | type | default | meaning |\n|---|---|---|---|\n".to_owned();
+    for option in options {
+        let default = default(option);
+        let (key, value_type, meaning) = (option.key(), option.value_type().described(), meaning(option));
+        table.push_str(&format!("| `{key}` | {value_type} | {default} | {meaning} |\n"));
+    }
+    table
 }
 
 fn default(option: &Definition) -> String {

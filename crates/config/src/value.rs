@@ -24,8 +24,12 @@ pub enum ValueType {
     Duration,
     /// A size in bytes; see [`MemorySize::parse`].
     Memory,
-    /// Any text.
+    /// Any text that is not empty, without the blanks around it.
     Text,
+    /// Any text as it is: it may be empty or have blanks around it.
+    Verbatim,
+    /// One ASCII character; `\t` is a tab.
+    Character,
     /// A file or directory: a path, or a `file:` URI. Relative paths begin at the current directory.
     Path,
     /// Where checkpoints are: a path, a `file:` URI, or the URL of a store.
@@ -62,18 +66,31 @@ pub enum Value {
     Duration(Duration),
     /// Of [`ValueType::Memory`].
     Memory(MemorySize),
-    /// Of [`ValueType::Text`], [`ValueType::Choice`] (the shown name), [`ValueType::WordOrLocation`],
-    /// [`ValueType::Location`] and [`ValueType::Path`].
+    /// Of [`ValueType::Character`].
+    Character(u8),
+    /// Of [`ValueType::Text`], [`ValueType::Verbatim`], [`ValueType::Choice`] (the shown name),
+    /// [`ValueType::WordOrLocation`], [`ValueType::Location`] and [`ValueType::Path`].
     Text(String),
     /// Of [`ValueType::Paths`].
     List(Vec<String>),
 }
 
-/// Why a text is not a value of a type.
-#[derive(Debug)]
-pub(crate) enum Rejection {
+/// Why a text is not a value of an option.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejection {
+    /// It is none; the text says what is expected.
     Invalid(String),
+    /// It is one that Headpond does not support; the text says why, and what to do instead.
     Refused(String),
+}
+
+impl Rejection {
+    /// What is expected, or why it is not supported.
+    pub fn why(&self) -> &str {
+        match self {
+            Rejection::Invalid(why) | Rejection::Refused(why) => why,
+        }
+    }
 }
 
 impl Choice {
@@ -103,13 +120,15 @@ impl Choice {
 impl ValueType {
     /// Reads a value.
     pub(crate) fn parse(self, text: &str) -> Result<Value, Rejection> {
+        let whole = text;
         let text = text.trim();
         let invalid = |expected: &str| Rejection::Invalid(format!("expected {expected}"));
         match self {
             ValueType::Bool if text.eq_ignore_ascii_case("true") => Ok(Value::Bool(true)),
             ValueType::Bool if text.eq_ignore_ascii_case("false") => Ok(Value::Bool(false)),
             ValueType::Bool => Err(invalid("true or false")),
-            ValueType::Int { least, greatest } => match text.parse::<i64>() {
+            // `1_000` is easier to read than `1000`.
+            ValueType::Int { least, greatest } => match text.replace('_', "").parse::<i64>() {
                 Ok(number) if (least..=greatest).contains(&number) => Ok(Value::Int(number)),
                 Ok(_) => Err(invalid(&format!("a whole number from {least} to {greatest}"))),
                 Err(_) => Err(invalid("a whole number")),
@@ -122,6 +141,9 @@ impl ValueType {
             ValueType::Memory => MemorySize::parse(text).map(Value::Memory).map_err(Rejection::Invalid),
             ValueType::Text if text.is_empty() => Err(invalid("a text that is not empty")),
             ValueType::Text => Ok(Value::Text(text.to_owned())),
+            ValueType::Verbatim => Ok(Value::Text(whole.to_owned())),
+            // A blank may be the character.
+            ValueType::Character => character(whole).map(Value::Character),
             ValueType::Path => local_path(text).map(Value::Text),
             ValueType::Location => location(text).map(Value::Text),
             ValueType::WordOrLocation(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
@@ -145,7 +167,8 @@ impl ValueType {
             ValueType::Float => "number".to_owned(),
             ValueType::Duration => "duration".to_owned(),
             ValueType::Memory => "size".to_owned(),
-            ValueType::Text => "text".to_owned(),
+            ValueType::Text | ValueType::Verbatim => "text".to_owned(),
+            ValueType::Character => "character".to_owned(),
             ValueType::Path => "path".to_owned(),
             ValueType::Location => "path or URL".to_owned(),
             ValueType::WordOrLocation(words) => format!("{}, or a path or URL", words.join(", ")),
@@ -176,6 +199,8 @@ impl fmt::Display for Value {
             Value::Float(value) => write!(f, "{value}"),
             Value::Duration(value) => write!(f, "{}", ShownDuration(*value)),
             Value::Memory(value) => write!(f, "{value}"),
+            Value::Character(b'\t') => f.write_str("\\t"),
+            Value::Character(value) => write!(f, "{}", char::from(*value)),
             Value::Text(value) => f.write_str(value),
             Value::List(values) => f.write_str(&values.join(";")),
         }
@@ -210,16 +235,27 @@ held_by_variant! {
     bool, ValueType::Bool, Bool(value) => Some(*value);
     i32, ValueType::Int { least: i32::MIN as i64, greatest: i32::MAX as i64 }, Int(value) => i32::try_from(*value).ok();
     u32, ValueType::Int { least: 0, greatest: u32::MAX as i64 }, Int(value) => u32::try_from(*value).ok();
+    i64, ValueType::Int { least: i64::MIN, greatest: i64::MAX }, Int(value) => Some(*value);
     u64, ValueType::Int { least: 0, greatest: i64::MAX }, Int(value) => u64::try_from(*value).ok();
     usize, ValueType::Int { least: 0, greatest: u32::MAX as i64 }, Int(value) => usize::try_from(*value).ok();
     f64, ValueType::Float, Float(value) => Some(*value);
     Duration, ValueType::Duration, Duration(value) => Some(*value);
     MemorySize, ValueType::Memory, Memory(value) => Some(*value);
+    Character, ValueType::Character, Character(value) => Some(Character(*value));
     String, ValueType::Text, Text(value) => Some(value.clone());
+    Verbatim, ValueType::Verbatim, Text(value) => Some(Verbatim(value.clone()));
     PathBuf, ValueType::Path, Text(value) => Some(PathBuf::from(value));
     Location, ValueType::Location, Text(value) => Some(Location(value.clone()));
     Vec<PathBuf>, ValueType::Paths, List(values) => Some(values.iter().map(PathBuf::from).collect());
 }
+
+/// An ASCII character, neither CR nor LF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Character(pub u8);
+
+/// A text as it was written: it may be empty or have blanks around it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verbatim(pub String);
 
 /// Where checkpoints are: a local path, or the URL of a store.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,7 +292,8 @@ impl<T: OptionValue> OptionValue for Option<T> {
     }
 }
 
-/// Declares an enumeration whose variants are the choices of an option.
+/// Declares an enumeration whose variants are the choices of an option. What follows `known:` is known and refused.
+#[macro_export]
 macro_rules! choices {
     (
         $(#[$meta:meta])*
@@ -304,7 +341,13 @@ macro_rules! choices {
         }
     };
 }
-pub(crate) use choices;
+fn character(text: &str) -> Result<u8, Rejection> {
+    match text.as_bytes() {
+        b"\\t" => Ok(b'\t'),
+        [byte] if byte.is_ascii() && !matches!(byte, b'\n' | b'\r') => Ok(*byte),
+        _ => Err(Rejection::Invalid("expected one ASCII character, or \\t for a tab".to_owned())),
+    }
+}
 
 fn choose(choices: &[Choice], text: &str) -> Result<String, Rejection> {
     match choices.iter().find(|choice| choice.answers_to(text)) {

@@ -65,7 +65,9 @@ impl Connector for BuiltIn {
         if *self != BuiltIn::Filesystem {
             return Ok(None);
         }
-        let format = Options::new(table).word(&declared::FORMAT)?;
-        Ok(declared::FORMATS.iter().find(|group| group.name == format))
+        Ok(Some(match Options::new(table).get(&declared::FORMAT)? {
+            declared::Format::Csv => &declared::CSV,
+            declared::Format::Json => &declared::JSON,
+        }))
     }
 }

@@ -74,13 +74,14 @@ impl Connectors {
     /// The connector of a table whose options have been checked.
     fn checked(&self, table: &TableDescription) -> Result<&dyn Connector> {
         let options = Options::new(table);
-        let name = options.required(&declared::CONNECTOR)?.trim();
+        let name = options.get(&declared::CONNECTOR)?;
+        let name = name.as_str();
         let found = self.0.iter().find(|connector| connector.options().name.eq_ignore_ascii_case(name));
         let Some(connector) = found else {
             let near = nearest(name, self.names()).map(|near| format!("; did you mean '{near}'?"));
             let known: Vec<&str> = self.names().collect();
             let why = format!("expected one of {}{}", known.join(", "), near.unwrap_or_default());
-            return Err(options.refuse(declared::CONNECTOR.key, name, &why));
+            return Err(options.refuse(declared::CONNECTOR.key(), name, &why));
         };
         let mut groups = vec![&declared::TABLE, connector.options()];
         groups.extend(connector.further_options(table)?);
@@ -103,7 +104,7 @@ impl Connectors {
         let others = self.0.iter().filter(|other| can(&***other)).map(|other| other.options().name);
         let (name, others) = (connector.options().name, others.collect::<Vec<_>>().join(", "));
         Error::unsupported(format!("table {} cannot be {what}: its connector is '{name}'", table.name))
-            .with(Context::Option, declared::CONNECTOR.key)
+            .with(Context::Option, declared::CONNECTOR.key())
             .hint(format!("connectors that can: {others}"))
     }
 }

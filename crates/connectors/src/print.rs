@@ -12,6 +12,7 @@ use crate::table::TableDescription;
 use crate::values::timestamp::Standard;
 use crate::values::write::{check_writable, is_nested, write_scalar};
 use arrow_array::{Array, RecordBatch};
+use headpond_config::Verbatim;
 use headpond_runtime::sink::{Committable, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
 use headpond_runtime::{ChangeBatch, Error, Keys, Result};
 use headpond_state::{CheckpointId, Context, Migration, StateDescriptor};
@@ -58,7 +59,7 @@ struct PrintWriter {
 
 /// Makes the sink of a table whose connector is `print`.
 pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dyn Sink>> {
-    let output: Output = if Options::new(table).bool(&declared::STANDARD_ERROR)? {
+    let output: Output = if Options::new(table).get(&declared::STANDARD_ERROR)? {
         Box::new(io::stderr())
     } else {
         Box::new(io::stdout())
@@ -77,7 +78,7 @@ impl PrintSink {
         }
         Ok(PrintSink {
             table: table.clone(),
-            identifier: Options::new(table).text(&declared::PRINT_IDENTIFIER).map(str::to_owned),
+            identifier: Options::new(table).get(&declared::PRINT_IDENTIFIER)?.map(|Verbatim(text)| text),
             upsert: input.upsert,
             final_rows: !table.primary_key.is_empty() && input.bounded,
             shared: Arc::new(Mutex::new(Shared { output, open: 0, lines: Vec::new() })),

@@ -3,7 +3,7 @@
 mod support;
 
 use arrow_schema::DataType::{Int64, Utf8};
-use headpond_connectors::options::reference;
+use headpond_connectors::options::{declared::groups, reference};
 use headpond_connectors::{SinkInput, TableDescription};
 use headpond_runtime::ErrorKind;
 use headpond_state::Context;
@@ -66,6 +66,15 @@ fn connectors_that_only_read_or_only_write() {
     assert_eq!(source(&table("print"), None).unwrap_err().kind(), ErrorKind::Unsupported);
     assert_eq!(sink(&table("datagen"), &input).unwrap_err().kind(), ErrorKind::Unsupported);
     assert!(sink(&table("blackhole"), &input).is_ok());
+}
+
+#[test]
+fn every_default_can_be_read() {
+    for option in groups().flat_map(|group| group.options) {
+        if let Some(text) = option.default_text() {
+            assert!(option.value(text).is_ok(), "{}: {text}", option.key());
+        }
+    }
 }
 
 #[test]

@@ -11,7 +11,8 @@
 
 pub use arrow_array;
 pub use arrow_schema;
-pub use headpond_connectors::options::{OptionGroup, Options, TableOption, ValueType};
+pub use headpond_config::{ConfigOption, OptionValue, choices};
+pub use headpond_connectors::options::{OptionGroup, Options};
 pub use headpond_connectors::{Connector, Connectors, SinkInput, TableDescription};
 pub use headpond_runtime::Result;
 pub use headpond_runtime::batch::{ChangeBatch, ChangeKind};

@@ -5,8 +5,8 @@ mod common;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, RecordBatchOptions, StringArray, UInt8Array};
 use arrow_schema::{Schema, SchemaRef};
 use common::{Rows, Run, materialized, with_way_out};
-use headpond_config::Config;
-use headpond_connectors::options::{OptionGroup, Options, TableOption, ValueType};
+use headpond_config::{Config, ConfigOption, Verbatim};
+use headpond_connectors::options::{OptionGroup, Options};
 use headpond_connectors::{Connector, Connectors, SinkInput, TableDescription};
 use headpond_runtime::sink::Sink;
 use headpond_runtime::source::{ChangelogMode, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
@@ -16,12 +16,13 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-const fn option(key: &'static str) -> TableOption {
-    TableOption { key, value_type: ValueType::Text, default: None, doc: "For these tests." }
+const fn option(key: &'static str) -> ConfigOption<Verbatim> {
+    ConfigOption::unset(key, "required", "For these tests.")
 }
-const MODE: TableOption = option("mode");
-const CHANGES: TableOption = option("changes");
-static OPTIONS: OptionGroup = OptionGroup { name: "changes", doc: "Changes as text.", options: &[MODE, CHANGES] };
+static MODE: ConfigOption<Verbatim> = option("mode");
+static CHANGES: ConfigOption<Verbatim> = option("changes");
+static OPTIONS: OptionGroup =
+    OptionGroup { name: "changes", doc: "Changes as text.", options: &[MODE.definition(), CHANGES.definition()] };
 
 /// Changes of `k STRING, g STRING, v BIGINT`, each a line such as `+I a x 1`; `_` is NULL.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Connector for Changes {
     }
     fn source(&self, table: &TableDescription, projection: Option<&[usize]>) -> Result<Arc<dyn Source>> {
         let options = Options::new(table);
-        let mode = match options.required(&MODE)? {
+        let mode = match options.get(&MODE)?.0.as_str() {
             "upsert" => ChangelogMode::Upsert,
             "all" => ChangelogMode::All,
             _ => ChangelogMode::InsertOnly,
@@ -47,7 +48,8 @@ impl Connector for Changes {
         let columns = projection.map_or_else(|| vec![0, 1, 2], <[usize]>::to_vec);
         let fields = columns.iter().map(|column| table.schema.field(*column).clone().with_nullable(true));
         let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
-        let lines = options.required(&CHANGES)?.split(';').map(str::trim).filter(|line| !line.is_empty());
+        let changes = options.get(&CHANGES)?.0;
+        let lines = changes.split(';').map(str::trim).filter(|line| !line.is_empty());
         Ok(Arc::new(ChangesSource { mode, columns, schema, lines: lines.map(str::to_owned).collect() }))
     }
     fn sink(&self, _: &TableDescription, _: &SinkInput) -> Result<Arc<dyn Sink>> {

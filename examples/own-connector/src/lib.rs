@@ -13,26 +13,25 @@ pub mod sink;
 pub mod source;
 
 use headpond::connector::{
-    Connector, OptionGroup, Options, Result, Sink, SinkInput, Source, TableDescription, TableOption, ValueType,
+    ConfigOption, Connector, OptionGroup, Options, Result, Sink, SinkInput, Source, TableDescription,
 };
 use headpond::{Error, connector::arrow_schema::DataType};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-const PATH: TableOption = TableOption {
-    key: "path",
-    value_type: ValueType::Text,
-    default: None,
-    doc: "The file to read, or the directory to write. Required.",
-};
-const FOLLOW: TableOption = TableOption {
-    key: "follow",
-    value_type: ValueType::Bool,
-    default: Some("false"),
-    doc: "Whether to wait for lines that are appended to the file: the table never ends.",
-};
+static PATH: ConfigOption<PathBuf> =
+    ConfigOption::unset("path", "required", "The file to read, or the directory to write.");
+static FOLLOW: ConfigOption<bool> = ConfigOption::new(
+    "follow",
+    "false",
+    "Whether to wait for lines that are appended to the file: the table never ends.",
+);
 
-static OPTIONS: OptionGroup =
-    OptionGroup { name: "ledger", doc: "Reads and writes ledgers.", options: &[PATH, FOLLOW] };
+static OPTIONS: OptionGroup = OptionGroup {
+    name: "ledger",
+    doc: "Reads and writes ledgers.",
+    options: &[PATH.definition(), FOLLOW.definition()],
+};
 
 /// The connector `ledger`.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,13 +54,13 @@ impl Connector for Ledger {
         check_columns(table)?;
         let options = Options::new(table);
         let columns = projection.map_or_else(|| vec![0, 1], <[usize]>::to_vec);
-        let (path, follow) = (options.required(&PATH)?, options.bool(&FOLLOW)?);
+        let (path, follow) = (options.get(&PATH)?, options.get(&FOLLOW)?);
         Ok(Arc::new(source::LedgerSource::new(path, follow, table.schema.clone(), columns)?))
     }
 
     fn sink(&self, table: &TableDescription, _input: &SinkInput) -> Result<Arc<dyn Sink>> {
         check_columns(table)?;
-        Ok(Arc::new(sink::LedgerSink::new(Options::new(table).required(&PATH)?)))
+        Ok(Arc::new(sink::LedgerSink::new(Options::new(table).get(&PATH)?)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Lines that people have in their files and that need no change: they ask for what happens anyway.
 
 use super::section::options;
-use crate::value::choices;
+use crate::choices;
 use crate::{Alias, Choice, ConfigOption, Support};
 
 choices! {

@@ -1,7 +1,7 @@
 //! The job as a whole.
 
 use super::section::options;
-use crate::value::choices;
+use crate::choices;
 use crate::{Alias, Choice, ConfigOption, Location, OptionValue, Support, Value, ValueType};
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! RocksDB by Flink's names.
 
 use super::section::options;
-use crate::value::choices;
+use crate::choices;
 use crate::{Alias, Choice, ConfigOption, MemorySize, Support};
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Which backend holds the state, and in which form.
 
 use super::section::options;
-use crate::value::choices;
+use crate::choices;
 use crate::{Alias, Choice, ConfigOption, MemorySize};
 
 choices! {

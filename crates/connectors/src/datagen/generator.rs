@@ -1,15 +1,17 @@
 //! The values of one column.
 
 use crate::column::{Column, Values};
-use crate::options::{Options, TableOption, declared};
+use crate::options::{Options, declared, key_of};
 use crate::table::TableDescription;
 use crate::values::number::parse_decimal;
 use crate::values::sql_type::per_second;
 use crate::values::timestamp::{parse_date, parse_timestamp};
 use crate::values::{Problem, sql_type};
 use arrow_schema::{DataType, Field};
+use headpond_config::{ConfigOption, Definition};
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
+use std::time::Duration;
 
 const FIRST_TIMESTAMP: &str = "2024-01-01 00:00:00";
 const LETTERS: &[u8; 16] = b"0123456789abcdef";
@@ -62,18 +64,16 @@ impl Generator {
     pub(super) fn of(table: &TableDescription, field: &Field) -> Result<Self> {
         let options = Options::new(table);
         let name = field.name();
-        let seed = options.int(&declared::SEED)?.unwrap_or(0).cast_unsigned();
-        let null_rate = options.field_float(&declared::FIELD_NULL_RATE, name)?.unwrap_or(0.0);
+        let seed = options.get(&declared::SEED)?.cast_unsigned();
+        let null_rate = options.get_of(&declared::FIELD_NULL_RATE, name)?;
         let read = Reader { table, options, field };
-        if null_rate > 1.0 {
-            return Err(read.refuse(&declared::FIELD_NULL_RATE, "expected a share from 0 to 1"));
-        }
         if null_rate > 0.0 && !field.is_nullable() {
-            return Err(read.refuse(&declared::FIELD_NULL_RATE, "the column is NOT NULL"));
+            return Err(read.refuse(declared::FIELD_NULL_RATE.definition(), "the column is NOT NULL"));
         }
-        let is_sequence =
-            options.field_text(&declared::FIELD_KIND, name).is_some_and(|kind| kind.eq_ignore_ascii_case("sequence"));
-        let kind = if is_sequence { read.sequence()? } else { read.random()? };
+        let kind = match options.get_of(&declared::FIELD_KIND, name)? {
+            declared::FieldKind::Sequence => read.sequence()?,
+            declared::FieldKind::Random => read.random()?,
+        };
         Ok(Generator { seed: mixed(seed ^ name_hash(name)), null_rate, kind })
     }
 
@@ -169,7 +169,8 @@ impl Reader<'_> {
                 FieldKind::Whole { least: least.into(), greatest: greatest.into(), skew: None }
             }
             DataType::Timestamp(unit, _) => {
-                let text = self.options.field_text(&declared::FIELD_START, name).unwrap_or(FIRST_TIMESTAMP);
+                let start = self.options.get_of(&declared::FIELD_START, name)?;
+                let text = start.as_deref().unwrap_or(FIRST_TIMESTAMP);
                 let per_second = per_second(*unit);
                 let start = parse_timestamp(text.as_bytes()).and_then(|written| {
                     let seconds = written.seconds - i64::from(written.offset.unwrap_or(0));
@@ -177,7 +178,7 @@ impl Reader<'_> {
                     seconds.checked_mul(per_second)?.checked_add(fraction)
                 });
                 let start = start.ok_or_else(|| {
-                    self.refuse(&declared::FIELD_START, "expected a timestamp such as 2024-01-01 00:00:00")
+                    self.refuse(declared::FIELD_START.definition(), "expected a timestamp such as 2024-01-01 00:00:00")
                 })?;
                 let step = self.ticks(&declared::FIELD_STEP, per_second)?;
                 FieldKind::Timestamp {
@@ -203,13 +204,20 @@ impl Reader<'_> {
             DataType::Int32 => (i32::MIN.into(), i32::MAX.into()),
             DataType::Int64 => (i64::MIN, i64::MAX),
             DataType::Timestamp(..) => return self.random(),
-            _ => return Err(self.refuse(&declared::FIELD_KIND, "only whole numbers and timestamps have sequences")),
+            _ => {
+                return Err(
+                    self.refuse(declared::FIELD_KIND.definition(), "only whole numbers and timestamps have sequences")
+                );
+            }
         };
-        let number = |option: &TableOption| match self.options.field_text(option, self.field.name()) {
+        let number = |option: &ConfigOption<Option<String>>| match self.options.get_of(option, self.field.name())? {
             None => Ok(None),
-            Some(text) => match text.trim().parse::<i64>() {
+            Some(text) => match text.parse::<i64>() {
                 Ok(number) if (least..=greatest).contains(&number) => Ok(Some(number)),
-                _ => Err(self.refuse(option, &format!("expected a whole number from {least} to {greatest}"))),
+                _ => {
+                    let why = format!("expected a whole number from {least} to {greatest}");
+                    Err(self.refuse(option.definition(), &why))
+                }
             },
         };
         let start = number(&declared::FIELD_START)?.unwrap_or(0);
@@ -219,7 +227,7 @@ impl Reader<'_> {
     }
 
     fn whole(&self, least: i64, greatest: i64) -> Result<FieldKind> {
-        let skew = self.options.field_float(&declared::FIELD_SKEW, self.field.name())?;
+        let skew = self.options.get_of(&declared::FIELD_SKEW, self.field.name())?;
         let number = |text: &str| text.trim().parse().ok().filter(|number| (least..=greatest).contains(number));
         let begin = if skew.is_some() { 0 } else { least };
         let (least, greatest) =
@@ -234,35 +242,34 @@ impl Reader<'_> {
         expected: &str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<(T, T)> {
-        let bound = |option: &TableOption, default: T| match self.options.field_text(option, self.field.name()) {
+        let bound = |option: &ConfigOption<Option<String>>, default: T| match self
+            .options
+            .get_of(option, self.field.name())?
+        {
             None => Ok(default),
-            Some(text) => parse(text).ok_or_else(|| self.refuse(option, &format!("expected {expected}"))),
+            Some(text) => parse(&text).ok_or_else(|| self.refuse(option.definition(), &format!("expected {expected}"))),
         };
         let (least, greatest) = (bound(&declared::FIELD_MIN, least)?, bound(&declared::FIELD_MAX, greatest)?);
         if least > greatest {
-            return Err(self.refuse(&declared::FIELD_MAX, "the greatest value is less than the least"));
+            return Err(self.refuse(declared::FIELD_MAX.definition(), "the greatest value is less than the least"));
         }
         Ok((least, greatest))
     }
 
     fn length(&self) -> Result<usize> {
-        let length = self.options.field_int(&declared::FIELD_LENGTH, self.field.name())?.unwrap_or(0);
-        usize::try_from(length)
-            .ok()
-            .filter(|length| *length <= 1 << 16)
-            .ok_or_else(|| self.refuse(&declared::FIELD_LENGTH, "expected at most 65536"))
+        self.options.get_of(&declared::FIELD_LENGTH, self.field.name())
     }
 
     /// A duration in ticks of the column's unit.
-    fn ticks(&self, option: &TableOption, per_second: i64) -> Result<i64> {
-        let duration = self.options.field_duration(option, self.field.name())?.unwrap_or_default();
+    fn ticks(&self, option: &ConfigOption<Duration>, per_second: i64) -> Result<i64> {
+        let duration = self.options.get_of(option, self.field.name())?;
         let ticks = duration.as_nanos() / (1_000_000_000 / per_second.unsigned_abs() as u128);
-        i64::try_from(ticks).map_err(|_| self.refuse(option, "the duration is too long"))
+        i64::try_from(ticks).map_err(|_| self.refuse(option.definition(), "the duration is too long"))
     }
 
     #[cold]
-    fn refuse(&self, option: &TableOption, why: &str) -> Error {
-        let key = option.key.replace("<field>", self.field.name());
+    fn refuse(&self, option: &Definition, why: &str) -> Error {
+        let key = key_of(option, self.field.name());
         let text = self.table.options.get(&key).map_or("", String::as_str);
         self.options.refuse(&key, text, why)
     }

@@ -45,7 +45,7 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
     // A column that is not read may end the table all the same.
     let all = table.schema.fields().iter().map(|field| Generator::of(table, field)).collect::<Result<Vec<_>>>()?;
     let ends = all.iter().filter_map(Generator::rows_max);
-    let number_of_rows = options.int(&declared::NUMBER_OF_ROWS)?.map(i64::unsigned_abs);
+    let number_of_rows = options.get(&declared::NUMBER_OF_ROWS)?;
     let rows = ends.chain(number_of_rows).min();
     let schema = table.projected(projection)?;
     let generators = match projection {
@@ -56,13 +56,9 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
     Ok(Arc::new(DatagenSource {
         schema,
         generators,
-        rows: RowSplits {
-            rows,
-            splits: options.int(&declared::SPLITS)?.map_or(default, i64::unsigned_abs),
-            in_turn: false,
-        },
-        rows_per_second: options.int(&declared::ROWS_PER_SECOND)?.map_or(1, i64::unsigned_abs),
-        seed: options.int(&declared::SEED)?.unwrap_or(0),
+        rows: RowSplits { rows, splits: options.get(&declared::SPLITS)?.unwrap_or(default), in_turn: false },
+        rows_per_second: options.get(&declared::ROWS_PER_SECOND)?,
+        seed: options.get(&declared::SEED)?,
     }))
 }
 
@@ -84,14 +80,14 @@ impl Source for DatagenSource {
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {
-        let rows = self.rows.open(split, at, declared::NUMBER_OF_ROWS.key)?;
+        let rows = self.rows.open(split, at, declared::NUMBER_OF_ROWS.key())?;
         // Earlier releases did not note it.
         let seed_before = at.and_then(|at| at.get("seed")?.as_i64()).unwrap_or(self.seed);
         if seed_before != self.seed {
             return Err(Error::incompatible(format!(
                 "the rows before the checkpoint were made from seed {seed_before}"
             ))
-            .with(Context::Option, declared::SEED.key)
+            .with(Context::Option, declared::SEED.key())
             .hint("change 'seed' back")
             .remedy(Remedy::StartAnew));
         }

@@ -34,14 +34,14 @@ const ONE_LINE: u8 = 1;
 const COUNTED_LINES: u8 = 2;
 
 /// The options that a line's form depends on.
-const LINE_OPTIONS: [&str; 7] = [
-    declared::FORMAT.key,
-    declared::CSV_FIELD_DELIMITER.key,
-    declared::CSV_QUOTE_CHARACTER.key,
-    declared::CSV_DISABLE_QUOTE_CHARACTER.key,
-    declared::CSV_ESCAPE_CHARACTER.key,
-    declared::CSV_NULL_LITERAL.key,
-    declared::JSON_TIMESTAMP_FORMAT.key,
+static LINE_OPTIONS: [&str; 7] = [
+    declared::FORMAT.key(),
+    declared::CSV_FIELD_DELIMITER.key(),
+    declared::CSV_QUOTE_CHARACTER.key(),
+    declared::CSV_DISABLE_QUOTE_CHARACTER.key(),
+    declared::CSV_ESCAPE_CHARACTER.key(),
+    declared::CSV_NULL_LITERAL.key(),
+    declared::JSON_TIMESTAMP_FORMAT.key(),
 ];
 
 /// The lines.

@@ -23,11 +23,13 @@ pub(super) enum RowWriter {
 impl RowWriter {
     pub(super) fn of(table: &TableDescription) -> Result<Self> {
         let options = Options::new(table);
-        if options.word(&declared::FORMAT)? == "csv" {
+        if options.get(&declared::FORMAT)? == declared::Format::Csv {
             return Ok(RowWriter::Csv(CsvWriter::new(Dialect::of(table)?)));
         }
-        let iso = options.word(&declared::JSON_TIMESTAMP_FORMAT)? == "ISO-8601";
-        let standard = if iso { Standard::Iso } else { Standard::Sql };
+        let standard = match options.get(&declared::JSON_TIMESTAMP_FORMAT)? {
+            declared::TimestampFormat::Sql => Standard::Sql,
+            declared::TimestampFormat::Iso => Standard::Iso,
+        };
         let names = table.schema.fields().iter().map(|field| field.name().as_str());
         Ok(RowWriter::Json(JsonWriter::new(names, standard)))
     }

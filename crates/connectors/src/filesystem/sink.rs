@@ -17,15 +17,15 @@ use std::sync::Arc;
 /// Makes the sink of a table whose connector is `filesystem`.
 pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dyn Sink>> {
     let options = Options::new(table);
-    let ending = options.word(&declared::FORMAT)?;
-    let text = options.required(&declared::PATH)?;
+    let ending = options.get(&declared::FORMAT)?.name();
+    let text = options.get(&declared::PATH)?;
     if text.contains(['*', '?', '[']) {
         return Err(Error::invalid("a table that is written to needs a directory, not a pattern")
-            .with(Context::Option, declared::PATH.key)
+            .with(Context::Option, declared::PATH.key())
             .with(Context::Path, text)
             .hint("name a directory"));
     }
-    let path = local_path(text)?;
+    let path = local_path(&text)?;
     for field in table.schema.fields() {
         check_writable(field.data_type()).map_err(|error| error.with(Context::Column, field.name()))?;
     }

@@ -46,21 +46,21 @@ enum Format {
 /// Makes the source of a table whose connector is `filesystem`.
 pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> Result<Arc<dyn Source>> {
     let options = Options::new(table);
-    let format = match options.word(&declared::FORMAT)? {
-        "csv" => Format::Csv(Dialect::of(table)?),
-        _ => Format::Json { ignore_errors: options.bool(&declared::JSON_IGNORE_PARSE_ERRORS)? },
+    let format = match options.get(&declared::FORMAT)? {
+        declared::Format::Csv => Format::Csv(Dialect::of(table)?),
+        declared::Format::Json => Format::Json { ignore_errors: options.get(&declared::JSON_IGNORE_PARSE_ERRORS)? },
     };
     let source = FileSource {
         table: table.clone(),
         projection: projection.map(<[usize]>::to_vec),
         schema: table.projected(projection)?,
-        files: Files::new(local_path(options.required(&declared::PATH)?)?)?,
+        files: Files::new(local_path(&options.get(&declared::PATH)?)?)?,
         format,
         zone: Zone::parse(&table.local_time_zone)?,
-        rows_per_second: options.int(&declared::SCAN_ROWS_PER_SECOND)?.map(i64::unsigned_abs),
-        rows_max: options.int(&declared::SCAN_MAX_ROWS_PER_FILE)?.map(i64::unsigned_abs),
+        rows_per_second: options.get(&declared::SCAN_ROWS_PER_SECOND)?,
+        rows_max: options.get(&declared::SCAN_MAX_ROWS_PER_FILE)?,
         listed: Mutex::default(),
-        monitor_interval: options.duration(&declared::SOURCE_MONITOR_INTERVAL)?.filter(|interval| !interval.is_zero()),
+        monitor_interval: options.get(&declared::SOURCE_MONITOR_INTERVAL)?.filter(|interval| !interval.is_zero()),
     };
     // An unreadable type is an error of the table, not of its first row.
     source.schema.fields().iter().try_for_each(|field| crate::column::Column::new(field.clone()).map(drop))?;

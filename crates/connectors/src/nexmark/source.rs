@@ -53,27 +53,23 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
     let named = |name: &str| EventColumn::ALL.into_iter().find(|column| column.name() == name);
     let columns = schema.fields().iter().filter_map(|field| named(field.name())).collect();
     let options = Options::new(table);
-    let number = |option| -> Result<Option<u64>> { Ok(options.int(option)?.map(i64::unsigned_abs)) };
-    let size = |option, default| -> Result<usize> {
-        Ok(number(option)?.map_or(default, |number| usize::try_from(number).unwrap_or(usize::MAX)))
-    };
-    let rate = size(&declared::NEXMARK_RATE, 10_000)?;
+    let rate = options.get(&declared::NEXMARK_RATE)?;
     let config = NexmarkConfig {
-        base_time: number(&declared::NEXMARK_BASE_TIME)?.unwrap_or(0),
-        first_rate: size(&declared::NEXMARK_FIRST_RATE, rate)?,
+        base_time: options.get(&declared::NEXMARK_BASE_TIME)?,
+        first_rate: options.get(&declared::NEXMARK_FIRST_RATE)?.unwrap_or(rate),
         next_rate: rate,
-        person_proportion: size(&declared::NEXMARK_PERSONS, 1)?,
-        auction_proportion: size(&declared::NEXMARK_AUCTIONS, 3)?,
-        bid_proportion: size(&declared::NEXMARK_BIDS, 46)?,
-        out_of_order_group_size: size(&declared::NEXMARK_DISORDER, 1)?,
+        person_proportion: options.get(&declared::NEXMARK_PERSONS)?,
+        auction_proportion: options.get(&declared::NEXMARK_AUCTIONS)?,
+        bid_proportion: options.get(&declared::NEXMARK_BIDS)?,
+        out_of_order_group_size: options.get(&declared::NEXMARK_DISORDER)?,
         ..NexmarkConfig::default()
     };
     let rows = RowSplits {
-        rows: number(&declared::NEXMARK_EVENTS)?,
-        splits: number(&declared::SPLITS)?.unwrap_or(1),
+        rows: options.get(&declared::NEXMARK_EVENTS)?,
+        splits: options.get(&declared::SPLITS)?.unwrap_or(1),
         in_turn: true,
     };
-    let rows_per_second = number(&declared::SCAN_ROWS_PER_SECOND)?;
+    let rows_per_second = options.get(&declared::SCAN_ROWS_PER_SECOND)?;
     Ok(Arc::new(NexmarkSource { schema, columns, config, rows, rows_per_second }))
 }
 
@@ -100,7 +96,7 @@ impl Source for NexmarkSource {
             columns: self.columns.clone(),
             config: self.config.clone(),
             generator: None,
-            rows: self.rows.open(split, at, declared::NEXMARK_EVENTS.key)?,
+            rows: self.rows.open(split, at, declared::NEXMARK_EVENTS.key())?,
         }))
     }
 }

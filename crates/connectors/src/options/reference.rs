@@ -1,7 +1,7 @@
 //! The reference page of connectors, made from the declarations.
 
 use super::declared::groups;
-use super::{TableOption, ValueType};
+use headpond_config::reference::table;
 use std::fmt::Write;
 
 const HEAD: &str = "\
@@ -28,24 +28,7 @@ pub fn markdown() -> String {
         if group.options.is_empty() {
             continue;
         }
-        page.push_str("\n| key | type | default | meaning |\n|---|---|---|---|\n");
-        for option in group.options {
-            let (key, value_type, doc) = (option.key, value_type(option), option.doc);
-            let default = option.default.map(|text| format!("`{text}`")).unwrap_or_default();
-            let _ = writeln!(page, "| `{key}` | {value_type} | {default} | {doc} |");
-        }
+        let _ = write!(page, "\n{}", table(group.options));
     }
     page
-}
-
-fn value_type(option: &TableOption) -> String {
-    match option.value_type {
-        ValueType::Bool => "boolean".to_owned(),
-        ValueType::Int(_) => "integer".to_owned(),
-        ValueType::Float => "number".to_owned(),
-        ValueType::Duration => "duration".to_owned(),
-        ValueType::Char => "character".to_owned(),
-        ValueType::Word(words) => format!("`{}`", words.join("`, `")),
-        ValueType::Text => "text".to_owned(),
-    }
 }
