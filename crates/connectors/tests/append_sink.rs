@@ -36,7 +36,7 @@ fn files_appear_at_the_commit_and_stay() -> Result<()> {
     assert_eq!(visible(&path), Vec::<String>::new());
     run.commit(1, &committables)?;
     assert_eq!(visible(&path), ["part-0-1.json", "part-1-1.json"]);
-    assert!(run.checkpoint(2)?.iter().all(|committable| committable.data.get("staged").is_none()));
+    assert!(run.checkpoint(2)?.iter().all(|committable| committable.data.get("files").is_none()));
     run.write(&changes(&["+I NULL x"]))?;
     run.checkpoint(3)?;
     assert_eq!(

@@ -118,7 +118,7 @@ fn nothing_is_written_when_nothing_changed() -> Result<()> {
     let mut run = Run::start("a1", &table, &sink, 1, None, &[])?;
     run.write(&changes(&["+I a 1"]))?;
     run.checkpoint(1)?;
-    assert!(run.checkpoint(2)?.iter().all(|committable| committable.data.get("staged").is_none()));
+    assert!(run.checkpoint(2)?.iter().all(|committable| committable.data.get("files").is_none()));
     assert_eq!(visible(directory.path()), ["current-0-1.csv"]);
     Ok(())
 }

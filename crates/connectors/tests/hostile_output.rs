@@ -75,7 +75,7 @@ fn a_committable_names_its_own_staged_file_or_is_refused() {
         let output = Output::new(keyed);
         let sound = output.committed();
         let before = visible(&output.path());
-        let own = sound[0].data["staged"]
+        let own = sound[0].data["files"][0]["staged"]
             .as_str()
             .expect("the test can use its files")
             .rsplit_once('/')
@@ -94,7 +94,7 @@ fn a_committable_names_its_own_staged_file_or_is_refused() {
             format!("a1/../a1/{own}"),
             format!("a1//{own}"),
             format!("/{own}"),
-            "a1/open-0".to_owned(),
+            "a1/open-0-0".to_owned(),
             format!("a1/{}", own.replace("-0-", "-1-")),
             format!("a1\\..\\..\\{own}"),
             format!("a1\0/{own}"),
@@ -104,7 +104,7 @@ fn a_committable_names_its_own_staged_file_or_is_refused() {
         ];
         for name in names {
             let mut altered = sound.clone();
-            altered[0].data["staged"] = name.clone().into();
+            altered[0].data["files"][0]["staged"] = name.clone().into();
             for error in [
                 output.sink.check_restored(&job("a2"), &altered).unwrap_err(),
                 output.run("a2", Some((1, &altered))).unwrap_err(),

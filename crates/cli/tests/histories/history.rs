@@ -1,7 +1,7 @@
 //! A history: steps drawn from a seed, and what must hold after each.
 
 use crate::chance::Chance;
-use crate::job::{Input, Output};
+use crate::job::{Input, Output, held_back};
 use crate::place::{Attempt, Backend, Directory, Place, told};
 use crate::server::Server;
 use headpond_checkpoint::Manifest;
@@ -12,6 +12,13 @@ use std::time::{Duration, Instant};
 
 const BACKENDS: [Backend; 2] = [Backend::Memory, Backend::RocksDb];
 const DIRECTORIES: [Directory; 3] = [Directory::One, Directory::Two, Directory::S3];
+/// What a run may be told of the files it writes: nothing, to close them early, to put small ones together.
+const FILES: [&str; 4] = [
+    "",
+    ", 'sink.rolling-policy.file-size' = '100 b'",
+    ", 'auto-compaction' = 'true', 'compaction.file-size' = '1 kb'",
+    ", 'auto-compaction' = 'true', 'sink.rolling-policy.file-size' = '200 b', 'compaction.file-size' = '4 kb'",
+];
 /// Between a checkpoint's commit and the next one, in the order in which a run passes them.
 const CRASHES: [&str; 7] = [
     "before-manifest:2",
@@ -130,6 +137,7 @@ impl History {
             dies_at: dies.then_some((call, crash)),
             stops_after: stops.then_some(stops_after),
             rows_per_second: chance.one_of(&[10_000, 20_000, 1_000_000]),
+            files: chance.one_of(&FILES),
         }
     }
 
@@ -206,6 +214,10 @@ impl History {
     /// The output is what the run's last checkpoint has read, and at its end that is everything.
     fn check_output(&self, attempt: &Attempt, ending: Ending, restored: Option<&Manifest>) -> Result<(), String> {
         let published = Output::read(self.place.path());
+        let held_back = held_back(self.place.path());
+        if ending == Ending::Finished && !held_back.is_empty() {
+            return Err(format!("the input has ended, and rows are held back: {held_back:?}"));
+        }
         let differs = |wanted: &Output| published.difference(wanted).map_or(Ok(()), Err);
         let Some(storage) = self.place.checkpoints(attempt.directory) else {
             // Behind a savepoint nothing tells what it has read.

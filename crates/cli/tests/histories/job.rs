@@ -1,12 +1,13 @@
 //! The job, and what its output must be at a checkpoint.
 
+use crate::place::Attempt;
 use headpond_checkpoint::Manifest;
 use headpond_config::Config;
 use headpond_connectors::Connectors;
 use headpond_runtime::{JobGraph, Result};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The job's name.
 pub(crate) const JOB: &str = "histories";
@@ -95,9 +96,11 @@ impl Output {
         output
     }
 
-    /// What is published.
+    /// What is published, and what waits to be put together with later files.
     pub(crate) fn read(place: &Path) -> Self {
-        let mut copies: Vec<Row> = lines(&place.join("out/copies")).map(|line| (line[0], line[1])).collect();
+        let copies = lines(&place.join("out/copies"));
+        let held_back = held_back(place).into_iter().flat_map(|file| lines_of(&file));
+        let mut copies: Vec<Row> = copies.chain(held_back).map(|line| (line[0], line[1])).collect();
         copies.sort_unstable();
         let mut totals = BTreeMap::new();
         for line in lines(&place.join("out/totals")) {
@@ -118,21 +121,34 @@ impl Output {
     }
 }
 
-fn lines(dir: &Path) -> impl Iterator<Item = Vec<u64>> {
-    let mut lines = Vec::new();
+/// The files of committed rows that readers do not see yet.
+pub(crate) fn held_back(place: &Path) -> Vec<PathBuf> {
+    let staging = place.join("out/copies/.staging");
+    let note = fs::read(staging.join("committed")).unwrap_or_default();
+    let note: serde_json::Value = serde_json::from_slice(&note).unwrap_or_default();
+    let files = note["held_back"].as_array().into_iter().flatten();
+    files.map(|file| staging.join(file["staged"].as_str().expect("a name"))).collect()
+}
+
+fn lines(dir: &Path) -> impl Iterator<Item = Vec<u64>> + use<> {
+    let mut lines: Vec<Vec<u64>> = Vec::new();
     for entry in fs::read_dir(dir).into_iter().flatten() {
         let path = entry.expect("a readable directory").path();
         if path.is_dir() || path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(['.', '_'])) {
             continue;
         }
-        let text = fs::read_to_string(&path).expect("text");
-        lines.extend(text.lines().map(|line| {
-            line.split(',')
-                .map(|field| field.parse().unwrap_or_else(|_| panic!("{}: {line}", path.display())))
-                .collect()
-        }));
+        lines.extend(lines_of(&path));
     }
     lines.into_iter()
+}
+
+fn lines_of(path: &Path) -> Vec<Vec<u64>> {
+    let text = fs::read_to_string(path).expect("text");
+    let numbers = |line: &str| {
+        let fields = line.split(',').map(|field| field.parse());
+        fields.collect::<Result<_, _>>().unwrap_or_else(|_| panic!("{}: {line}", path.display()))
+    };
+    text.lines().map(numbers).collect()
 }
 
 fn text(rows: &[Row]) -> String {
@@ -146,13 +162,14 @@ fn write(place: &Path, name: &str, rows: &[Row]) {
 }
 
 /// The job's SQL.
-pub(crate) fn sql(place: &Path, rows_per_second: u64) -> String {
+pub(crate) fn sql(place: &Path, attempt: &Attempt) -> String {
+    let Attempt { rows_per_second, files, .. } = attempt;
     let path = |name: &str| place.join(name).display().to_string();
     format!(
         "CREATE TABLE numbers (k BIGINT, v BIGINT) WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv',
              'scan.rows-per-second' = '{rows_per_second}');
          CREATE TABLE copies (k BIGINT, v BIGINT)
-             WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv');
+             WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv'{files});
          CREATE TABLE totals (k BIGINT, n BIGINT, total BIGINT, PRIMARY KEY (k) NOT ENFORCED)
              WITH ('connector' = 'filesystem', 'path' = '{}', 'format' = 'csv');
          INSERT INTO copies SELECT k, v FROM numbers;
@@ -164,8 +181,8 @@ pub(crate) fn sql(place: &Path, rows_per_second: u64) -> String {
 }
 
 /// The job's graph.
-pub(crate) fn graph(place: &Path, rows_per_second: u64) -> Result<JobGraph> {
-    let text = sql(place, rows_per_second);
+pub(crate) fn graph(place: &Path, attempt: &Attempt) -> Result<JobGraph> {
+    let text = sql(place, attempt);
     let script = headpond_sql::parse(&text, "job.sql")?;
     headpond_sql::plan(&script, Config::default(), &Connectors::built_in()).map(|job| job.graph)
 }

@@ -132,7 +132,7 @@ fn held(place: &Place, attempt: &Attempt, gate: &Arc<Gate>) -> Result<Job> {
         ..place.options(attempt.backend, attempt.workers)
     };
     options.restore = attempt.restore.clone();
-    Job::prepare(crate::job::graph(place.path(), attempt.rows_per_second)?, options)
+    Job::prepare(crate::job::graph(place.path(), attempt)?, options)
 }
 
 fn names(dir: &Path) -> Vec<String> {
@@ -162,6 +162,7 @@ fn hold_everywhere(directory: Directory, restore: &Restore) -> u32 {
             dies_at: None,
             stops_after: Some(Duration::from_millis(40)),
             rows_per_second: 10_000,
+            files: "",
         };
         let stopped = place.prepare(&attempt).and_then(|ready| ready.run());
         assert_eq!(stopped.unwrap_or_else(|error| panic!("{}", told(&error))), Ending::Stopped);

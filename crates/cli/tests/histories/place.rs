@@ -55,6 +55,8 @@ pub(crate) struct Attempt {
     /// When it is asked to stop.
     pub(crate) stops_after: Option<Duration>,
     pub(crate) rows_per_second: u64,
+    /// Options of the table of copies: which files its rows come in.
+    pub(crate) files: &'static str,
 }
 
 /// A job that is ready to run.
@@ -148,7 +150,7 @@ impl Place {
         let mut options = self.options(attempt.backend, attempt.workers);
         options.restore = attempt.restore.clone();
         options.checkpointing = store.map(|store| checkpointing(Self::storage(store)));
-        let job = Job::prepare(graph(self.path(), attempt.rows_per_second)?, options)?;
+        let job = Job::prepare(graph(self.path(), attempt)?, options)?;
         let stops_after = attempt.stops_after;
         Ok(Ready { job, control: JobControl::new(), metrics: Arc::default(), stops_after })
     }
@@ -175,7 +177,7 @@ impl Place {
 
     /// Runs the binary until it aborts at a point, or ends; its exit code (`None`: it aborted) and what it said.
     pub(crate) fn run_binary(&self, attempt: &Attempt, crash_at: &str) -> (Option<i32>, String) {
-        std::fs::write(self.path().join("job.sql"), sql(self.path(), attempt.rows_per_second)).expect("a file");
+        std::fs::write(self.path().join("job.sql"), sql(self.path(), attempt)).expect("a file");
         let mut command = Command::new(env!("CARGO_BIN_EXE_headpond"));
         command.current_dir(self.path()).args(["run", "job.sql", "--progress", "none"]);
         for (variable, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEADPOND_")) {

@@ -5,9 +5,11 @@
 //! run writes a file in any case: with another parallelism the old files have other key groups, and only a full set of
 //! new ones replaces them.
 
+use super::committed::Committed;
 use super::current_lines::CurrentLines;
-use super::directory::{Directory, FileName};
+use super::directory::Directory;
 use super::output_claim::OwnersWriter;
+use super::prepared_file::Prepared;
 use super::row_writer::RowWriter;
 use crate::table::TableDescription;
 use headpond_runtime::sink::{Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter};
@@ -65,9 +67,8 @@ impl Sink for CurrentSink {
 
     fn check_staged(&self, job: &SinkJob, _checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
         self.directory.check_has_restored(job)?;
-        let with_files = committables.iter().filter(|committable| committable.data.get("staged").is_some());
-        let newest = newest_of(with_files.collect()).newest;
-        newest.into_values().try_for_each(|file| self.directory.check_staged(file))
+        let newest = newest_of(self.directory.prepared(committables)?).newest;
+        newest.into_values().try_for_each(|prepared| self.directory.check_staged(&prepared.file))
     }
 
     fn can_rewind(&self) -> bool {
@@ -87,7 +88,7 @@ impl Sink for CurrentSink {
         if checkpoint.is_none() {
             self.directory.published()?.into_iter().try_for_each(|name| self.directory.remove(name))?;
         }
-        self.directory.settle(&job.attempt, self.directory.committed()?.min(checkpoint))
+        self.directory.settle(&job.attempt, self.directory.committed_up_to(checkpoint)?.as_ref())
     }
 
     fn open(&self, setup: SinkSetup<'_>) -> Result<Box<dyn SinkWriter>> {
@@ -114,47 +115,46 @@ impl Sink for CurrentSink {
 
 /// The files of each worker.
 struct OfWorkers<'a> {
-    newest: BTreeMap<usize, &'a Committable>,
-    older: Vec<&'a Committable>,
+    newest: BTreeMap<usize, Prepared<'a>>,
+    older: Vec<Prepared<'a>>,
 }
 
 /// Of a worker's files only the newest counts; earlier ones are of checkpoints that came to nothing.
-fn newest_of(committables: Vec<&Committable>) -> OfWorkers<'_> {
-    let mut files = OfWorkers { newest: BTreeMap::new(), older: Vec::new() };
-    for committable in committables {
-        let known = files.newest.get(&committable.subtask);
-        if known.is_some_and(|known| known.checkpoint > committable.checkpoint) {
-            files.older.push(committable);
+fn newest_of(files: Vec<Prepared<'_>>) -> OfWorkers<'_> {
+    let mut of_workers = OfWorkers { newest: BTreeMap::new(), older: Vec::new() };
+    for file in files {
+        let known = of_workers.newest.get(&file.name.subtask);
+        if known.is_some_and(|known| known.name > file.name) {
+            of_workers.older.push(file);
         } else {
-            files.older.extend(files.newest.insert(committable.subtask, committable));
+            of_workers.older.extend(of_workers.newest.insert(file.name.subtask, file));
         }
     }
-    files
+    of_workers
 }
 
 impl CurrentSink {
     fn publish(&self, job: &SinkJob, checkpoint: CheckpointId, committables: &[Committable]) -> Result<()> {
         let OfWorkers { newest, older } = newest_of(self.directory.prepared(committables)?);
-        older.into_iter().try_for_each(|older| self.directory.unstage(older))?;
-        newest.values().try_for_each(|committable| self.directory.publish(committable))?;
+        older.iter().try_for_each(|older| self.directory.unstage(&older.file))?;
+        newest.values().try_for_each(|prepared| self.directory.publish(&prepared.file))?;
         self.remove_replaced(&newest)?;
-        self.directory.settle(&job.attempt, Some(checkpoint))
+        self.directory.settle(&job.attempt, Some(&Committed::new(checkpoint)))
     }
 
     /// Removes the files that the published ones replace.
-    fn remove_replaced(&self, newest: &BTreeMap<usize, &Committable>) -> Result<()> {
+    fn remove_replaced(&self, newest: &BTreeMap<usize, Prepared<'_>>) -> Result<()> {
         let published = self.directory.published()?;
         // Where a commit is repeated after falling back, later files are there and its own are gone.
-        let is_there = |subtask: usize, checkpoint| published.contains(&FileName { subtask, checkpoint });
-        if !newest.iter().all(|(&subtask, committable)| is_there(subtask, committable.checkpoint)) {
+        if !newest.values().all(|prepared| published.contains(&prepared.name)) {
             return Ok(());
         }
         let workers: BTreeSet<u64> =
-            newest.values().filter_map(|committable| committable.data.get("of")?.as_u64()).collect();
+            newest.values().filter_map(|prepared| prepared.committable.data.get("of")?.as_u64()).collect();
         let is_full_set = workers.len() == 1 && workers.first() == Some(&(newest.len() as u64));
         for name in published {
             let replaced = match newest.get(&name.subtask) {
-                Some(committable) if name.checkpoint == committable.checkpoint => false,
+                Some(prepared) if name == prepared.name => false,
                 Some(_) => true,
                 None => is_full_set,
             };
@@ -181,7 +181,7 @@ impl SinkWriter for CurrentWriter {
             return self.directory.committable_without_file(self.subtask);
         }
         let state = cx.state.as_deref_mut().ok_or_else(no_state)?;
-        let mut file = self.directory.begin(&self.attempt, self.subtask)?;
+        let mut file = self.directory.begin(&self.attempt, self.subtask, 0)?;
         let mut unwritten = self.rows.header(&self.table, false)?;
         self.lines.visit(state, |_key, line| {
             unwritten.extend_from_slice(line);
@@ -192,9 +192,9 @@ impl SinkWriter for CurrentWriter {
             Ok(())
         })?;
         self.directory.write(&mut file, &unwritten)?;
-        let name = FileName { subtask: self.subtask, checkpoint };
-        let staged = self.directory.prepare(file, &self.attempt, name)?;
-        let mut committable = self.directory.committable(Some(&staged))?;
+        let closed = vec![self.directory.close(file)?];
+        let files = self.directory.prepare(closed, &self.attempt, self.subtask, checkpoint, "")?;
+        let mut committable = self.directory.committable(&files)?;
         committable["of"] = json!(self.parallelism);
         self.changed = false;
         Ok(Some(committable))

@@ -4,8 +4,8 @@
 //! <path>/_headpond.json                        which INSERT of which job writes here
 //! <path>/.staging/owner.lock                   held by the run that writes here
 //! <path>/.staging/owner.json                   the newest run, and those that published what is here
-//! <path>/.staging/committed                    the last checkpoint whose files were published
-//! <path>/.staging/<attempt>/open-<worker>      being written
+//! <path>/.staging/committed                    the last committed checkpoint, and what of it waits for more
+//! <path>/.staging/<attempt>/open-<worker>-0    being written
 //! <path>/.staging/<attempt>/part-0-7.json      durable, prepared by worker 0 for checkpoint 7
 //! <path>/part-0-7.json                         published
 //! ```
@@ -18,26 +18,24 @@
 //! Others may write to the directory too, and a checkpoint's committables come from a file. So symbolic links below the
 //! directory are not followed, and a committable names a staged file of its own worker and checkpoint or nothing.
 
-use super::staged_file::{Content, StagedFile};
+use super::file_name::FileName;
+use super::staged_file::{ClosedFile, PreparedFile, StagedFile};
 use headpond_files::{EntryKind, RelativeName, Root, is_link};
 use headpond_runtime::sink::{Committable, SinkJob};
 use headpond_runtime::{Error, Result};
 use headpond_state::{AttemptId, CheckpointId, Context, Remedy};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const MARKER: &str = "_headpond.json";
 const STAGING: &str = ".staging";
-const COMMITTED: &str = "committed";
 /// The marker and the note of the last commit are a few hundred bytes.
 const NOTE_BYTES_MAX: u64 = 1 << 20;
 const OUT_OF_DISK: &str = "free some space and run the job again: it goes on from its last checkpoint";
 const NOT_WRITABLE: &str = "make it writable and run the job again: it goes on from its last checkpoint";
 const LINK: &str = "headpond follows no links below the directory of a sink: remove it, or choose another 'path'";
-const ALTERED: &str = "the checkpoint's manifest was altered: bring it back as it was";
+pub(super) const ALTERED: &str = "the checkpoint's manifest was altered: bring it back as it was";
 const NOT_THERE: &str = "was the sink's directory removed? bring it back from a copy";
 
 /// A directory that files are written to.
@@ -52,20 +50,13 @@ pub(super) struct Directory {
 
 /// Who writes here.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Owner {
+pub(super) struct Owner {
     version: u32,
     job: String,
     insert: String,
     /// The run that made the directory the INSERT's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    claim: Option<String>,
-}
-
-/// What the name of a prepared or published file says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileName {
-    pub(super) subtask: usize,
-    pub(super) checkpoint: CheckpointId,
+    pub(super) claim: Option<String>,
 }
 
 impl Directory {
@@ -75,6 +66,15 @@ impl Directory {
 
     pub(super) fn root(&self) -> &Root {
         &self.root
+    }
+
+    pub(super) fn name(&self, name: FileName) -> String {
+        name.text(self.kind, self.ending)
+    }
+
+    /// What a file name says, if it is one of ours.
+    pub(super) fn parse(&self, text: &str) -> Option<FileName> {
+        FileName::parse(text, self.kind, self.ending)
     }
 
     /// Checks that files can be written here and that nobody else does.
@@ -131,7 +131,7 @@ impl Directory {
         self.replace(&name_of(MARKER)?, text.as_bytes())
     }
 
-    fn owner(&self) -> Result<Option<Owner>> {
+    pub(super) fn owner(&self) -> Result<Option<Owner>> {
         let Some(text) = self.read(&name_of(MARKER)?)? else { return Ok(None) };
         let marker = self.root.path().join(MARKER);
         serde_json::from_slice(&text).map(Some).map_err(|cause| {
@@ -165,115 +165,22 @@ impl Directory {
         Ok(())
     }
 
-    /// What a checkpoint keeps of a prepared file, and of this directory where none was prepared.
-    ///
-    /// # Errors
-    /// As [`prepared`](Self::prepared) when the directory is gone.
-    pub(super) fn committable(&self, staged: Option<&(String, Content)>) -> Result<Value> {
-        let owner = self.owner()?.ok_or_else(|| self.removed())?;
-        let mut committable = json!({ "directory": self.location(), "claim": owner.claim });
-        if let Some((staged, content)) = staged {
-            committable["staged"] = Value::from(staged.as_str());
-            content.note(&mut committable);
-        }
-        Ok(committable)
-    }
-
-    /// What a worker without a file gives to a checkpoint: one of them names the directory, so that the rows published
-    /// before are looked for there.
-    ///
-    /// # Errors
-    /// As [`committable`](Self::committable).
-    pub(super) fn committable_without_file(&self, subtask: usize) -> Result<Option<Value>> {
-        if subtask == 0 { self.committable(None).map(Some) } else { Ok(None) }
-    }
-
-    /// The committables of prepared files, having checked that this is the directory they were prepared in, and that
-    /// each names a staged file of its own worker and checkpoint.
-    ///
-    /// # Errors
-    /// [`Incompatible`](headpond_runtime::ErrorKind::Incompatible) when it was another,
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when it was removed or emptied since, and for committables
-    /// that this sink never made.
-    pub(super) fn prepared<'a>(&self, committables: &'a [Committable]) -> Result<Vec<&'a Committable>> {
-        let owner = self.owner()?;
-        for committable in committables {
-            let text = |name| committable.data.get(name).and_then(Value::as_str);
-            // Directories that earlier releases claimed have no name for it.
-            if text("claim").is_none() || text("claim") == owner.as_ref().and_then(|owner| owner.claim.as_deref()) {
-                continue;
-            }
-            return Err(match text("directory").filter(|before| *before != self.location()) {
-                Some(before) => Error::incompatible(format!(
-                    "the checkpoint's rows are in '{before}', which was the table's 'path' when it was taken"
-                ))
-                .with(Context::Path, self.location())
-                .with(Context::Checkpoint, committable.checkpoint)
-                .hint("set 'path' back")
-                .remedy(Remedy::StartAnew),
-                None => self.removed().with(Context::Checkpoint, committable.checkpoint),
-            });
-        }
-        let is_file = |data: &Value| data.get("staged").is_some() || data.get("claim").is_none();
-        let files: Vec<&Committable> = committables.iter().filter(|committable| is_file(&committable.data)).collect();
-        let mut seen = BTreeSet::new();
-        for committable in &files {
-            let Committable { subtask, checkpoint, .. } = **committable;
-            self.staged(committable)?;
-            if !seen.insert((subtask, checkpoint)) {
-                return Err(Error::corrupt(format!(
-                    "the checkpoint has two files of worker {subtask} for one checkpoint"
-                ))
-                .with(Context::Checkpoint, checkpoint)
-                .hint(ALTERED)
-                .remedy(Remedy::RestoreAnother)
-                .remedy(Remedy::StartAnew));
-            }
-        }
-        Ok(files)
-    }
-
-    /// The staged file that a committable names: `<attempt>/<kind>-<worker>-<checkpoint>.<ending>` of its own worker
-    /// and checkpoint.
-    pub(super) fn staged(&self, committable: &Committable) -> Result<RelativeName> {
-        let Committable { subtask, checkpoint, data } = committable;
-        let staged = data.get("staged").and_then(Value::as_str).ok_or_else(|| {
-            Error::incompatible("the checkpoint holds something else than staged files for this sink")
-                .hint("give the table the connector that it had when the checkpoint was taken")
-                .remedy(Remedy::StartAnew)
-        })?;
-        let own = self.name(FileName { subtask: *subtask, checkpoint: *checkpoint });
-        let is_own = |(attempt, file): &(&str, &str)| !attempt.is_empty() && part(attempt) == **attempt && *file == own;
-        match staged.split_once('/').filter(is_own) {
-            Some(_) => staged_name(staged),
-            None => Err(Error::corrupt(format!(
-                "the checkpoint names '{}' as what worker {subtask} staged, which is no name of '{own}'",
-                staged.escape_debug()
-            ))
-            .with(Context::Checkpoint, checkpoint)
-            .with(Context::Path, self.root.path().display())
-            .hint(ALTERED)
-            .remedy(Remedy::RestoreAnother)
-            .remedy(Remedy::StartAnew)),
-        }
-    }
-
-    fn removed(&self) -> Error {
+    pub(super) fn removed(&self) -> Error {
         Error::corrupt("the sink's directory was removed or emptied, and with it rows that were published")
             .with(Context::Path, self.root.path().display())
             .hint("bring it back from a copy")
             .remedy(Remedy::StartAnew)
     }
 
-    fn location(&self) -> String {
+    pub(super) fn location(&self) -> String {
         let path = self.root.path();
         std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf()).display().to_string()
     }
 
     /// Begins a file of a worker.
-    pub(super) fn begin(&self, attempt: &AttemptId, subtask: usize) -> Result<StagedFile> {
+    pub(super) fn begin(&self, attempt: &AttemptId, subtask: usize, sequence: usize) -> Result<StagedFile> {
         let attempt = part(&attempt.0);
-        let name = staged_name(&format!("{attempt}/open-{subtask}"))?;
+        let name = staged_name(&format!("{attempt}/open-{subtask}-{sequence}"))?;
         let path = self.root.locate(&name);
         let create = || {
             self.create_staging(Some(&attempt))?;
@@ -284,62 +191,40 @@ impl Directory {
         Ok(StagedFile::new(name, path, file))
     }
 
-    /// Makes a file durable and gives its place under the staging directory, by which it is [published](Self::publish),
-    /// with what is in it.
-    pub(super) fn prepare(&self, staged: StagedFile, attempt: &AttemptId, name: FileName) -> Result<(String, Content)> {
-        let content = staged.content();
-        let StagedFile { name: open, file, .. } = staged;
-        let place = format!("{}/{}", part(&attempt.0), self.name(name));
-        let prepared = staged_name(&place)?;
-        let seal = || {
-            file.sync_all()?;
-            drop(file);
-            self.root.rename(&open, &prepared)?;
-            self.root.sync(prepared.split().0.as_ref())
-        };
-        seal().map_err(|cause| failed("cannot finish the file", &self.root.locate(&prepared), cause))?;
-        Ok((place, content))
+    /// Writes to a file of a worker.
+    pub(super) fn write(&self, staged: &mut StagedFile, bytes: &[u8]) -> Result<()> {
+        staged.write(bytes).map_err(|cause| failed("cannot write the file", &staged.path, cause))
     }
 
-    /// Moves a prepared file to where readers look, unless that was done before.
-    ///
-    /// # Errors
-    /// [`Corrupt`](headpond_runtime::ErrorKind::Corrupt) when the file was cut, or is gone though its checkpoint was
-    /// never committed, and as [`prepared`](Self::prepared).
-    pub(super) fn publish(&self, committable: &Committable) -> Result<()> {
-        let from = self.staged(committable)?;
-        let (to, path) = (name_of(from.split().1)?, self.root.locate(&from));
-        if let (Ok(Some((_, found))), Some(content)) = (self.root.look_at(&from), Content::of(&committable.data)) {
-            content.check_length(found, &path)?;
-        }
-        match self.root.rename(&from, &to) {
-            Ok(()) => Ok(()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => self.check_published(committable, &from),
-            Err(cause) => Err(failed("cannot publish the file", &self.root.locate(&to), cause)),
-        }
+    /// Makes the bytes of a file durable, to which nothing is added.
+    pub(super) fn close(&self, staged: StagedFile) -> Result<ClosedFile> {
+        let path = staged.path.clone();
+        staged.close().map_err(|cause| failed("cannot finish the file", &path, cause))
     }
 
-    /// Makes what was published and removed durable, notes the checkpoint, and removes what is left of earlier
-    /// attempts.
-    pub(super) fn settle(&self, attempt: &AttemptId, checkpoint: Option<CheckpointId>) -> Result<()> {
-        self.root.sync(None).map_err(|cause| failed("cannot sync the directory", self.root.path(), cause))?;
-        let committed = staged_name(COMMITTED)?;
-        match checkpoint {
-            Some(checkpoint) => self.replace(&committed, checkpoint.to_string().as_bytes())?,
-            None => self.remove_named(&committed)?,
+    /// Makes closed files durable under the names they are [published](Self::publish) with.
+    pub(super) fn prepare(
+        &self,
+        closed: Vec<ClosedFile>,
+        attempt: &AttemptId,
+        subtask: usize,
+        checkpoint: CheckpointId,
+        form: &str,
+    ) -> Result<Vec<PreparedFile>> {
+        let attempt = part(&attempt.0);
+        let mut prepared = Vec::with_capacity(closed.len());
+        for (file, sequence) in closed.into_iter().zip(0..) {
+            let staged = format!("{attempt}/{}", self.name(FileName { checkpoint, subtask, sequence }));
+            let place = staged_name(&staged)?;
+            let renamed = self.root.rename(&file.name, &place);
+            renamed.map_err(|cause| failed("cannot finish the file", &self.root.locate(&place), cause))?;
+            let (content, header, form) = (Some(file.content), file.header, form.to_owned());
+            prepared.push(PreparedFile { staged, content, header, form });
         }
-        let own = part(&attempt.0);
-        for directory in self.attempts()?.into_iter().filter(|name| *name != own) {
-            // Fails, as it should, while anything is in it.
-            let _ = self.root.remove_directory(&staged_name(&directory)?);
+        if let Some(place) = prepared.first().map(|file| staged_name(&file.staged)).transpose()? {
+            self.sync(place.split().0.as_ref())?;
         }
-        Ok(())
-    }
-
-    /// The last checkpoint that was committed.
-    pub(super) fn committed(&self) -> Result<Option<CheckpointId>> {
-        let text = self.read(&staged_name(COMMITTED)?)?;
-        Ok(text.and_then(|text| String::from_utf8_lossy(&text).trim().parse().ok()).map(CheckpointId))
+        Ok(prepared)
     }
 
     /// Replaces a small file, all or nothing.
@@ -373,23 +258,23 @@ impl Directory {
         Ok(())
     }
 
-    /// Removes a staged file that need not be published any more.
-    pub(super) fn unstage(&self, committable: &Committable) -> Result<()> {
-        self.remove_named(&self.staged(committable)?)
-    }
-
     /// The directories of attempts that staged something.
-    fn attempts(&self) -> Result<Vec<String>> {
-        let found = self.entries(Some(&name_of(STAGING)?))?.into_iter();
+    pub(super) fn attempts(&self) -> Result<Vec<String>> {
+        let found = self.staged_entries()?.into_iter();
         let directories = found.filter(|(_, kind)| *kind == EntryKind::Directory);
         Ok(directories.map(|(name, _)| name.as_str().to_owned()).collect())
     }
 
-    /// The names of published files.
+    /// What is in the staging directory.
+    pub(super) fn staged_entries(&self) -> Result<Vec<(RelativeName, EntryKind)>> {
+        self.entries(Some(&name_of(STAGING)?))
+    }
+
+    /// The names of published files, in their order.
     pub(super) fn published(&self) -> Result<Vec<FileName>> {
         let found = self.entries(None)?;
         let mut names: Vec<FileName> = found.iter().filter_map(|(name, _)| self.parse(name.as_str())).collect();
-        names.sort_by_key(|name| (name.checkpoint, name.subtask));
+        names.sort_unstable();
         Ok(names)
     }
 
@@ -398,7 +283,7 @@ impl Directory {
         self.remove_named(&name_of(&self.name(name))?)
     }
 
-    fn remove_named(&self, name: &RelativeName) -> Result<()> {
+    pub(super) fn remove_named(&self, name: &RelativeName) -> Result<()> {
         gone(self.root.remove_file(name))
             .map_err(|cause| failed("cannot remove the file", &self.root.locate(name), cause))
     }
@@ -443,19 +328,6 @@ impl Directory {
             }
         }
     }
-
-    fn name(&self, name: FileName) -> String {
-        format!("{}-{}-{}.{}", self.kind, name.subtask, name.checkpoint, self.ending)
-    }
-
-    /// What a file name says, if it is one of ours.
-    fn parse(&self, text: &str) -> Option<FileName> {
-        let numbers = text.strip_prefix(self.kind)?.strip_prefix('-')?.strip_suffix(self.ending)?.strip_suffix('.')?;
-        let (subtask, checkpoint) = numbers.split_once('-')?;
-        let name = FileName { subtask: subtask.parse().ok()?, checkpoint: CheckpointId(checkpoint.parse().ok()?) };
-        // A name that only looks like one of ours ("part-+1-07") is not.
-        (self.name(name) == text).then_some(name)
-    }
 }
 
 #[cold]
@@ -474,7 +346,7 @@ pub(super) fn failed(message: &str, path: &Path, cause: io::Error) -> Error {
 }
 
 /// A text as part of a path.
-fn part(text: &str) -> String {
+pub(super) fn part(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' }).collect()
 }
 

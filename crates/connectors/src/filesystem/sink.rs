@@ -4,6 +4,7 @@ use super::append::AppendSink;
 use super::current::CurrentSink;
 use super::directory::Directory;
 use super::files::local_path;
+use super::rolling::check_current;
 use super::row_writer::{OP, RowWriter};
 use crate::options::{Options, declared};
 use crate::sink_input::SinkInput;
@@ -32,6 +33,7 @@ pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dy
     // Made once here, so that bad options are found before the job starts.
     RowWriter::of(table)?;
     if !table.primary_key.is_empty() {
+        check_current(table)?;
         let directory = Directory::new(path, "current", ending);
         return Ok(Arc::new(CurrentSink::new(table.clone(), directory, input.insert.clone(), input.upsert)));
     }
@@ -44,5 +46,5 @@ pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dy
         .hint("give the column another name, or declare a PRIMARY KEY to have the current rows"));
     }
     let directory = Directory::new(path, "part", ending);
-    Ok(Arc::new(AppendSink::new(table.clone(), directory, input.insert.clone(), input.changelog)))
+    AppendSink::new(table.clone(), directory, input.insert.clone(), input.changelog).map(|sink| Arc::new(sink) as _)
 }

@@ -3,7 +3,7 @@
 use headpond_files::{RegularFile, RelativeName};
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,54 @@ use std::path::{Path, PathBuf};
 #[derive(Debug)]
 pub(super) struct StagedFile {
     /// Its name below the sink's directory.
-    pub(super) name: RelativeName,
+    name: RelativeName,
     pub(super) path: PathBuf,
-    pub(super) file: File,
+    file: File,
     hasher: blake3::Hasher,
-    length: u64,
+    pub(super) length: u64,
+    header: u64,
+}
+
+/// A file to which nothing is added. Its bytes are durable.
+#[derive(Debug)]
+pub(super) struct ClosedFile {
+    /// Its name below the sink's directory.
+    pub(super) name: RelativeName,
+    pub(super) content: Content,
+    /// How many bytes its header has.
+    pub(super) header: u64,
 }
 
 /// The length and hash of a staged file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Content {
-    length: u64,
+    pub(super) length: u64,
     blake3: String,
+}
+
+/// A file that a worker has made durable, as committables and the note of the last commit say it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PreparedFile {
+    /// Its place below the staging directory: `<attempt>/<name>`.
+    pub(super) staged: String,
+    /// Unknown of what earlier releases prepared.
+    #[serde(flatten)]
+    pub(super) content: Option<Content>,
+    /// How many bytes its header has.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) header: u64,
+    /// What its lines look like: only files of one form are put together.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) form: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl StagedFile {
     pub(super) fn new(name: RelativeName, path: PathBuf, file: File) -> Self {
-        StagedFile { name, path, file, hasher: blake3::Hasher::new(), length: 0 }
+        StagedFile { name, path, file, hasher: blake3::Hasher::new(), length: 0, header: 0 }
     }
 
     pub(super) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -38,25 +69,20 @@ impl StagedFile {
         Ok(())
     }
 
-    /// What was written.
-    pub(super) fn content(&self) -> Content {
-        Content { length: self.length, blake3: self.hasher.finalize().to_string() }
+    /// Says that what was written so far is the header.
+    pub(super) fn end_header(&mut self) {
+        self.header = self.length;
+    }
+
+    /// Makes the file durable.
+    pub(super) fn close(self) -> io::Result<ClosedFile> {
+        self.file.sync_all()?;
+        let content = Content { length: self.length, blake3: self.hasher.finalize().to_string() };
+        Ok(ClosedFile { name: self.name, content, header: self.header })
     }
 }
 
 impl Content {
-    /// Adds it to a committable.
-    pub(super) fn note(&self, committable: &mut Value) {
-        committable["length"] = json!(self.length);
-        committable["blake3"] = json!(self.blake3);
-    }
-
-    /// What a committable says; `None` for one of an earlier release.
-    pub(super) fn of(committable: &Value) -> Option<Self> {
-        let (length, blake3) = (committable.get("length")?.as_u64()?, committable.get("blake3")?.as_str()?);
-        Some(Content { length, blake3: blake3.to_owned() })
-    }
-
     /// Checks a file's length.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! The declarations.
 
 use super::OptionGroup;
-use headpond_config::{Character, Choice, ConfigOption, Verbatim, choices};
+use headpond_config::{Character, Choice, ConfigOption, MemorySize, Verbatim, choices};
 use std::time::Duration;
 
 choices! {
@@ -79,6 +79,36 @@ pub static SOURCE_MONITOR_INTERVAL: ConfigOption<Option<Duration>> = ConfigOptio
          appended to a file after it was read to its end is not seen. A file that comes when event time has passed its rows has late rows. \
          Without it, or with `0`: the files that are there when the job starts.",
 );
+
+/// The option `sink.rolling-policy.file-size`.
+pub static SINK_FILE_SIZE: ConfigOption<MemorySize> = ConfigOption::new(
+    "sink.rolling-policy.file-size",
+    "128 mb",
+    "When written: at how many bytes a file is closed and the next one begun. A checkpoint closes it in any case.",
+)
+.at_least(1);
+
+/// The option `sink.rolling-policy.rollover-interval`.
+pub static SINK_ROLLOVER_INTERVAL: ConfigOption<Duration> = ConfigOption::new(
+    "sink.rolling-policy.rollover-interval",
+    "30 min",
+    "When written: how long after it was begun a file is closed; and how long `auto-compaction` holds files back.",
+);
+
+/// The option `auto-compaction`.
+pub static AUTO_COMPACTION: ConfigOption<bool> = ConfigOption::new(
+    "auto-compaction",
+    "false",
+    "When written: whether files of several workers and checkpoints are put together. Committed files are held back, safe and unseen, until they          have `compaction.file-size` together, or the oldest has waited for `sink.rolling-policy.rollover-interval`, or the input has ended;          then they are published as one. A stopped job publishes what it has held back when it goes on.",
+);
+
+/// The option `compaction.file-size`.
+pub static COMPACTION_FILE_SIZE: ConfigOption<Option<MemorySize>> = ConfigOption::unset(
+    "compaction.file-size",
+    "`sink.rolling-policy.file-size`",
+    "When written: the size that files are put together to.",
+)
+.at_least(1);
 
 /// The option `csv.header`.
 pub static CSV_HEADER: ConfigOption<bool> = ConfigOption::new(
@@ -294,8 +324,8 @@ pub static TABLE: OptionGroup =
 pub static FILESYSTEM: OptionGroup = OptionGroup {
     name: "filesystem",
     doc: "Reads and writes files. Written files appear at a checkpoint, exactly once: \
-          `part-<worker>-<checkpoint>` files to which nothing is ever added, for a table without a primary key \
-          (a changing result has an extra first field, `op`: `+I`, `-U`, `+U` or `-D`); for one with a primary \
+          `part-<worker>-<checkpoint>` files (a further one of the same worker and checkpoint has `-1`, `-2` and so on behind it) \
+          to which nothing is ever added, for a table without a primary key (a changing result has an extra first field, `op`: `+I`, `-U`, `+U` or `-D`); for one with a primary \
           key `current-<worker>-<checkpoint>` files, which together are the current rows: a newer one replaces \
           its predecessor. Names that begin with `.` or `_` are Headpond's bookkeeping. One `INSERT` of one \
           job writes to a directory, and one run of it at a time. A job that goes on from a checkpoint reads \
@@ -308,6 +338,10 @@ pub static FILESYSTEM: OptionGroup = OptionGroup {
         SOURCE_MONITOR_INTERVAL.definition(),
         SCAN_ROWS_PER_SECOND.definition(),
         SCAN_MAX_ROWS_PER_FILE.definition(),
+        SINK_FILE_SIZE.definition(),
+        SINK_ROLLOVER_INTERVAL.definition(),
+        AUTO_COMPACTION.definition(),
+        COMPACTION_FILE_SIZE.definition(),
     ],
 };
 
