@@ -5,14 +5,28 @@ use headpond_state::{CheckpointId, Error, ErrorKind, Remedy};
 use std::error::Error as _;
 use std::process::ExitCode;
 
+/// How many errors that were found with another are shown.
+const FURTHER_MAX: usize = 19;
+
 /// Says what went wrong and what to do, on stderr; the exit code for it. A reader that went away is not worth a word.
 pub(crate) fn failure(error: &Error) -> ExitCode {
     if error.kind() == ErrorKind::BrokenPipe {
         console::clear_status();
         return ExitCode::from(error.kind().exit_code());
     }
-    console::line(format_args!("error: {error}"));
-    let mut shown = error.to_string();
+    told(error);
+    let further = error.further();
+    further.iter().take(FURTHER_MAX).for_each(told);
+    if further.len() > FURTHER_MAX {
+        console::line(format_args!("and {} further errors", further.len() - FURTHER_MAX));
+    }
+    ExitCode::from(error.kind().exit_code())
+}
+
+/// Says what went wrong and what to do.
+fn told(error: &Error) {
+    let mut shown = error.alone().to_string();
+    console::line(format_args!("error: {shown}"));
     let mut cause = error.source();
     while let Some(deeper) = cause {
         let text = deeper.to_string();
@@ -30,7 +44,6 @@ pub(crate) fn failure(error: &Error) -> ExitCode {
         }
         None => {}
     }
-    ExitCode::from(error.kind().exit_code())
 }
 
 /// What is wrong with the command line, or the help that was asked for; the exit code for it.

@@ -29,12 +29,12 @@ pub(crate) fn plan(file: &Path, config: Config, connectors: &Connectors) -> Resu
             return Err(Error::invalid("the SQL is far longer than any script").with(Context::Path, place.display()));
         }
         let text = text_of(bytes, place)?;
-        let job = headpond_sql::plan(&headpond_sql::parse(&text, STANDARD_INPUT)?, config, connectors)?;
+        let job = headpond_sql::plan_text(&text, STANDARD_INPUT, config, connectors)?;
         return named(job);
     }
     let opened = RegularFile::open(file).and_then(|file| file.read(SCRIPT_BYTES_MAX));
     let text = text_of(opened.map_err(|cause| unreadable("cannot read the SQL file", file, cause))?, file)?;
-    headpond_sql::plan(&headpond_sql::parse(&text, &file.display().to_string())?, config, connectors)
+    headpond_sql::plan_text(&text, &file.display().to_string(), config, connectors)
 }
 
 /// The text, whose secrets are shown nowhere from now on.

@@ -3,7 +3,7 @@
 use crate::environment::{PREFIX, key_of, known_keys, variable_name};
 use crate::file;
 use crate::flink_cluster;
-use crate::nearest::nearest;
+use crate::nearest_key::nearest_key;
 use crate::option::{ConfigOption, Definition, Support};
 use crate::options::{self, registry};
 use crate::secret::{Secrets, mask};
@@ -400,7 +400,7 @@ fn find(key: &str) -> Result<(&'static Definition, &'static str), ConfigError> {
 }
 
 fn with_nearest<'a>(error: ConfigError, wanted: &str, names: impl Iterator<Item = &'a str>) -> ConfigError {
-    match nearest(wanted, names) {
+    match nearest_key(wanted, names) {
         Some(name) => error.with_hint(format!("did you mean '{name}'?")),
         None => error.with_hint("docs/reference/configuration.md lists every option"),
     }

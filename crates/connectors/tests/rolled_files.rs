@@ -193,22 +193,22 @@ type Tree = BTreeMap<PathBuf, Vec<u8>>;
 
 fn tree(directory: &Path) -> Tree {
     let mut tree = Tree::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
+    for entry in fs::read_dir(directory).expect("the test can use its files") {
+        let path = entry.expect("an entry").path();
         if path.is_dir() {
             tree.extend(self::tree(&path));
         } else {
-            tree.insert(path.clone(), fs::read(path).unwrap());
+            tree.insert(path.clone(), fs::read(path).expect("the test can use its files"));
         }
     }
     tree
 }
 
 fn restore(directory: &Path, tree: &Tree) {
-    fs::remove_dir_all(directory).unwrap();
+    fs::remove_dir_all(directory).expect("the test can use its files");
     for (path, bytes) in tree {
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, bytes).unwrap();
+        fs::create_dir_all(path.parent().expect("the test can use its files")).expect("the sink's own text");
+        fs::write(path, bytes).expect("the test can use its files");
     }
 }
 
@@ -222,7 +222,7 @@ fn died_between(directory: &Path, before: &Tree, after: &Tree) -> Vec<Tree> {
     let mut trees = Vec::new();
     let mut tree = before.clone();
     for list in lists {
-        let name = list.file_stem().unwrap();
+        let name = list.file_stem().expect("the sink's own text");
         let (whole, draft) = (directory.join(name), staging.join(name).with_added_extension("compacting"));
         for bytes in [after[&whole][..3].to_vec(), after[&whole].clone()] {
             tree.insert(draft.clone(), bytes);
@@ -233,9 +233,10 @@ fn died_between(directory: &Path, before: &Tree, after: &Tree) -> Vec<Tree> {
         tree.remove(&draft);
         tree.insert(whole.clone(), after[&whole].clone());
         trees.push(tree.clone());
-        let members = String::from_utf8(after[list].clone()).unwrap();
+        let members = String::from_utf8(after[list].clone()).expect("the sink's own text");
         for path in &removed {
-            let place = path.strip_prefix(&staging).unwrap().to_str().unwrap();
+            let place =
+                path.strip_prefix(&staging).expect("the sink's own text").to_str().expect("the sink's own text");
             if members.contains(&format!("\"{place}\"")) {
                 tree.remove(*path);
                 trees.push(tree.clone());
@@ -253,7 +254,7 @@ fn died_cutting(directory: &Path, before: &Tree, after: &Tree) -> Vec<Tree> {
     let mut trees = Vec::new();
     let mut tree = before.clone();
     for list in after.keys().filter(|path| !before.contains_key(*path)).filter(ends_with_members) {
-        let name = list.file_stem().unwrap();
+        let name = list.file_stem().expect("the sink's own text");
         let (whole, draft) = (directory.join(name), staging.join(name).with_added_extension("compacting"));
         for bytes in [after[&whole][..3].to_vec(), after[&whole].clone()] {
             tree.insert(draft.clone(), bytes);
@@ -265,7 +266,7 @@ fn died_cutting(directory: &Path, before: &Tree, after: &Tree) -> Vec<Tree> {
         tree.insert(whole.clone(), after[&whole].clone());
         trees.push(tree.clone());
         for removed in before.keys().filter(|path| !after.contains_key(*path)).filter(ends_with_members) {
-            for path in [directory.join(removed.file_stem().unwrap()), removed.clone()] {
+            for path in [directory.join(removed.file_stem().expect("the sink's own text")), removed.clone()] {
                 tree.remove(&path);
                 trees.push(tree.clone());
             }
@@ -276,14 +277,24 @@ fn died_cutting(directory: &Path, before: &Tree, after: &Tree) -> Vec<Tree> {
 
 /// The numbers of all rows that are published, and of those that are held back.
 fn numbers(directory: &Path) -> (Vec<u64>, Vec<u64>) {
-    let number = |line: &str| line.rsplit_once(':').unwrap().1.trim_end_matches('}').parse::<u64>().unwrap();
+    let number = |line: &str| {
+        line.rsplit_once(':')
+            .expect("the sink's own text")
+            .1
+            .trim_end_matches('}')
+            .parse::<u64>()
+            .expect("the sink's own text")
+    };
     let mut shown: Vec<u64> = published(directory).iter().map(|line| number(line)).collect();
     shown.sort_unstable();
     let note = fs::read(directory.join(".staging/committed")).unwrap_or_default();
     let note: serde_json::Value = serde_json::from_slice(&note).unwrap_or_default();
     let mut held_back = Vec::new();
     for file in note["held_back"].as_array().into_iter().flatten() {
-        let text = fs::read_to_string(directory.join(".staging").join(file["staged"].as_str().unwrap())).unwrap();
+        let text = fs::read_to_string(
+            directory.join(".staging").join(file["staged"].as_str().expect("the test can use its files")),
+        )
+        .expect("the sink's own text");
         held_back.extend(text.lines().map(number));
     }
     (shown, held_back)
@@ -397,7 +408,7 @@ impl History {
 fn whatever_happens_each_row_is_there_once() -> Result<()> {
     let (mut crashes, mut cuts) = (0, 0);
     for seed in 0..24 {
-        let directory = tempdir().unwrap();
+        let directory = tempdir().expect("a temporary directory");
         let path = directory.path().join("out");
         let mut history = History {
             directory: path.clone(),

@@ -179,9 +179,25 @@ fn mistakes_are_named_with_their_place() {
             "expected an option's key in single quotes, found `a` (line 1, column 30",
         ),
         ("INSERT INTO t SELECT 1 FROM x CREATE TABLE u (a INT)", "expected `;`, found"),
+        ("INSERT INTO t SELECT id FORM t", "expected `;`, found `t`"),
     ] {
         let error = error(text);
         assert!(error.starts_with(expected), "{text}: {error}");
         assert!(error.contains("line 1, column "), "{text}: {error}");
     }
+}
+
+#[test]
+fn a_misspelt_word_is_named() {
+    for (text, hint) in [
+        ("INSERT INTO t SELECT id FORM t", "[did you mean FROM instead of `FORM`?]"),
+        ("INSERT INTO t SELECT id FROM t WEHRE id > 1", "[did you mean WHERE instead of `WEHRE`?]"),
+        ("INSERT INTO t SELECT id FROM t GRUOP BY id", "[did you mean GROUP instead of `GRUOP`?]"),
+        ("INSERT INTO t SELCT id FROM t", "[did you mean SELECT instead of `SELCT`?]"),
+    ] {
+        let error = error(text);
+        assert!(error.ends_with(hint), "{text}: {error}");
+    }
+    let error = error("INSERT INTO t SELECT id total t");
+    assert!(!error.contains("did you mean"), "{error}");
 }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{planned, refused};
+use headpond_state::Context;
 
 const TABLES: &str =
     "CREATE TABLE flights (carrier STRING, dep_delay DOUBLE, n INT, ts TIMESTAMP(3), WATERMARK FOR ts AS ts)
@@ -180,4 +181,49 @@ fn explain_shows_operators_and_what_they_keep() {
         job.shown[1]
     );
     assert!(job.shown[1].contains("expiry: when a window closes"), "{}", job.shown[1]);
+}
+
+/// Plans a text as the command line does, and gives the lines of its errors.
+fn lines_of_faults(text: &str) -> Vec<String> {
+    let planned = headpond_sql::plan_text(
+        text,
+        "job.sql",
+        headpond_config::Config::default(),
+        &headpond_connectors::Connectors::built_in(),
+    );
+    let error = planned.expect_err("a wrong script");
+    let all = std::iter::once(&error).chain(error.further());
+    all.map(|error| error.place(Context::Line).unwrap_or_else(|| panic!("{error}")).to_owned()).collect()
+}
+
+#[test]
+fn all_faults_of_a_script_are_named_at_once() {
+    let lines = lines_of_faults(
+        "SET 'state.backend.typ' = 'memory';
+SET 'table.exec.state.ttl' = 'long';
+CREATE TABLE a (k BIGINT, n INT) WITH ('connector' = 'datagen', 'rows-per-secnd' = '1');
+CREATE TABLE b (k BIGINT n INT) WITH ('connector' = 'datagen');
+CREATE TABLE c (k BIGINT, n INT) WITH ('connector' = 'datagen', 'number-of-rows' = '1');
+CREATE TABLE out (k BIGINT) WITH ('connector' = 'blackhole');
+CREATE VIEW v AS SELECT m FROM c;
+INSERT INTO out SELECT k FROM a;
+INSERT INTO out SELECT k FROM b;
+INSERT INTO out SELECT m FROM v;
+INSERT INTO out SELECT l FROM c;
+INSERT INTO out SELECT k FORM c;
+INSERT INTO out SELECT c1.k FROM c AS c1 JOIN c AS c2 ON c1.k > c2.k;
+DROP TABLE c;",
+    );
+    // What reads a table that is wrong itself is not judged.
+    assert_eq!(lines, ["1", "2", "3", "4", "7", "11", "12", "13", "14"]);
+}
+
+#[test]
+fn a_fault_does_not_hide_a_later_one_of_another_table() {
+    let lines = lines_of_faults(&format!(
+        "{TABLES}CREATE TABLE x (a INT) WITH ('connector' = 'nowhere');
+INSERT INTO totals SELECT carrier, nn FROM flights;
+INSERT INTO totals SELECT 'x', a FROM x;"
+    ));
+    assert_eq!(lines, ["4", "5"]);
 }

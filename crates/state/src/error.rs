@@ -143,13 +143,22 @@ struct Inner {
     hint: Option<String>,
     remedies: Vec<Remedy>,
     source: Option<Source>,
+    further: Vec<Error>,
 }
 
 impl Error {
     /// An error of `kind` that says `message`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         let message = message.into();
-        Error(Box::new(Inner { kind, message, context: Vec::new(), hint: None, remedies: Vec::new(), source: None }))
+        Error(Box::new(Inner {
+            kind,
+            message,
+            context: Vec::new(),
+            hint: None,
+            remedies: Vec::new(),
+            source: None,
+            further: Vec::new(),
+        }))
     }
 
     /// Adds a place, unless it is named already. Places are added from the inside out and printed in that order.
@@ -166,6 +175,13 @@ impl Error {
     #[must_use]
     pub fn because(mut self, source: impl Into<Source>) -> Self {
         self.0.source = Some(source.into());
+        self
+    }
+
+    /// Adds errors that were found with this one and are none of its causes: other faults of the same script, say.
+    #[must_use]
+    pub fn and(mut self, further: impl IntoIterator<Item = Error>) -> Self {
+        self.0.further.extend(further);
         self
     }
 
@@ -189,7 +205,11 @@ impl Error {
     /// one. For who must keep something out of messages.
     #[must_use]
     pub fn rewritten(self, with: impl Fn(&str) -> String) -> Self {
-        let Inner { kind, message, context, hint, remedies, source } = *self.0;
+        self.rewritten_with(&with)
+    }
+
+    fn rewritten_with(self, with: &dyn Fn(&str) -> String) -> Self {
+        let Inner { kind, message, context, hint, remedies, source, further } = *self.0;
         let source = source.map(|source| {
             let text = source.to_string();
             let rewritten = with(&text);
@@ -197,8 +217,19 @@ impl Error {
             if rewritten == text { source } else { rewritten.into() }
         });
         let context = context.into_iter().map(|(context, value)| (context, with(&value))).collect();
-        let hint = hint.as_deref().map(&with);
-        Error(Box::new(Inner { kind, message: with(&message), context, hint, remedies, source }))
+        let hint = hint.as_deref().map(with);
+        let further = further.into_iter().map(|error| error.rewritten_with(with)).collect();
+        Error(Box::new(Inner { kind, message: with(&message), context, hint, remedies, source, further }))
+    }
+
+    /// The error as text, without a word of those that were found with it.
+    pub fn alone(&self) -> impl fmt::Display {
+        Alone(self)
+    }
+
+    /// The errors that were found with this one.
+    pub fn further(&self) -> &[Error] {
+        &self.0.further
     }
 
     /// What the caller should do.
@@ -278,13 +309,28 @@ constructors! {
     corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, broken_pipe => BrokenPipe, internal => Internal,
 }
 
-/// The message, the places and the causes; whatever they name is [printable](crate::printable).
+/// The message, the places and the causes, and how many [further](Error::further) errors there are; whatever they name is [printable](crate::printable).
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", Lines(&self.0.message))?;
-        if !self.0.context.is_empty() {
+        write!(f, "{}", Alone(self))?;
+        match self.0.further.len() {
+            0 => Ok(()),
+            1 => f.write_str("; and 1 further error"),
+            count => write!(f, "; and {count} further errors"),
+        }
+    }
+}
+
+/// An error without those that were found with it.
+struct Alone<'e>(&'e Error);
+
+impl fmt::Display for Alone<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Alone(error) = self;
+        write!(f, "{}", Lines(&error.0.message))?;
+        if !error.0.context.is_empty() {
             f.write_str(" (")?;
-            for (i, (context, value)) in self.0.context.iter().enumerate() {
+            for (i, (context, value)) in error.0.context.iter().enumerate() {
                 if i > 0 {
                     f.write_str(", ")?;
                 }
@@ -292,7 +338,7 @@ impl fmt::Display for Error {
             }
             f.write_str(")")?;
         }
-        if let Some(source) = &self.0.source {
+        if let Some(source) = &error.0.source {
             write!(f, ": {}", Lines(&source.to_string()))?;
         }
         Ok(())

@@ -15,9 +15,9 @@ pub(crate) use option_group::key_of;
 pub use read::Options;
 
 use crate::table::TableDescription;
+use headpond_config::nearest_key;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
-use headpond_state::names::nearest;
 
 /// Checks that every option of the table is one of `groups` and can be read.
 ///
@@ -51,7 +51,7 @@ fn unknown(key: &str, table: &TableDescription, groups: &[&OptionGroup]) -> Erro
         }
     }
     let known: Vec<String> = groups.iter().flat_map(|group| group.keys(table)).collect();
-    match nearest(key, known.iter().map(String::as_str)) {
+    match nearest_key(key, known.iter().map(String::as_str)) {
         Some(near) => error.hint(format!("did you mean '{near}'?")),
         None => error.hint(format!("the options of {} are in docs/reference/connectors.md", names.join(" and "))),
     }

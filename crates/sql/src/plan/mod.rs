@@ -36,8 +36,9 @@ mod window_table;
 
 pub(crate) use error::{planning_error, value_error};
 
+use crate::faults::Faults;
 use crate::position::At;
-use crate::script::{Explained, Insert, Script, SourceQuery, Statement, StatementKind, in_statement};
+use crate::script::{self, Explained, Insert, Script, SourceQuery, Statement, StatementKind, in_statement};
 use crate::settings::{JobSettings, option_error};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
@@ -87,18 +88,62 @@ impl PlannedJob {
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know; either names file, line,
 /// column and statement.
 pub fn plan(script: &Script, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
-    let mut planner = Planner::new(script, config, connectors)?;
+    plan_statements(script, Faults::default(), config, connectors)
+}
+
+/// Parses the text of a SQL file and plans its job; `file` is for messages.
+///
+/// # Errors
+/// As [`parse`](crate::parse) and [`plan`]: the first of all that is wrong, and what else is as
+/// [further](headpond_state::Error::further) errors.
+pub fn plan_text(text: &str, file: &str, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
+    let (script, faults) = script::read(text, file);
+    plan_statements(&script, faults, config, connectors)
+}
+
+/// Plans the statements that could be parsed; `faults` are those of the others.
+fn plan_statements(script: &Script, mut faults: Faults, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
+    let fault = |faults: &mut Faults, statement: &Statement, error: Error| {
+        faults.add(statement.position, &statement.text, located(error, script, statement));
+    };
+    let (config, shown) = settings(script, config, &mut faults);
+    let mut planner = match Planner::new(script, config, shown, connectors) {
+        Ok(planner) => planner,
+        Err(error) => {
+            faults.add_of_script(error);
+            faults.into_result()?;
+            return Err(Error::internal("a fault was lost"));
+        }
+    };
     let mut inserts = Vec::new();
     for statement in &script.statements {
-        let planned = planner.statement(statement).map_err(|error| located(error, script, statement))?;
-        inserts.extend(planned.map(|planned| (statement, planned)));
+        match planner.statement(statement) {
+            Ok(planned) => inserts.extend(planned.map(|planned| (statement, planned))),
+            Err(error) => fault(&mut faults, statement, error),
+        }
     }
-    planner.sources(inserts.iter().map(|(_, planned)| planned))?;
-    for (statement, planned) in &inserts {
-        planner.insert(planned).map_err(|error| located(error, script, statement))?;
+    match planner.sources(inserts.iter().map(|(_, planned)| planned)) {
+        Ok(()) => {
+            for (statement, planned) in &inserts {
+                planner.insert(planned).unwrap_or_else(|error| fault(&mut faults, statement, error));
+            }
+            planner.late_rows().unwrap_or_else(|error| faults.add_of_script(error));
+        }
+        Err(error) => faults.add_of_script(error),
     }
-    planner.late_rows()?;
+    faults.into_result()?;
     planner.finish()
+}
+
+/// The settings with those of the script, and what it asks to show of them.
+fn settings(script: &Script, mut config: Config, faults: &mut Faults) -> (Config, Vec<String>) {
+    let mut shown = Vec::new();
+    for statement in &script.statements {
+        if let Err(error) = apply_setting(statement, &mut config, &mut shown) {
+            faults.add(statement.position, &statement.text, located(error, script, statement));
+        }
+    }
+    (config, shown)
 }
 
 fn located(error: Error, script: &Script, statement: &Statement) -> Error {
@@ -135,11 +180,7 @@ struct Planner {
 
 impl Planner {
     /// A planner with the script's settings.
-    fn new(script: &Script, mut config: Config, connectors: &Connectors) -> Result<Self> {
-        let mut shown = Vec::new();
-        for statement in &script.statements {
-            apply_setting(statement, &mut config, &mut shown).map_err(|error| located(error, script, statement))?;
-        }
+    fn new(script: &Script, config: Config, shown: Vec<String>, connectors: &Connectors) -> Result<Self> {
         config.check().map_err(|error| {
             let ours = option_error(&error);
             match error.origin().and_then(|origin| Some((origin.line()?, origin.column()?))) {

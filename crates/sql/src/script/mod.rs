@@ -25,6 +25,7 @@ pub(crate) use data_type::{parse_type_text, type_name};
 pub(crate) use hint::{StateTtlHint, StateUidHint};
 pub(crate) use refusal::not_supported;
 
+use crate::faults::Faults;
 use crate::position::{At, Position};
 use headpond_config::Secrets;
 use headpond_state::{Context, Error, ErrorKind, Result};
@@ -47,6 +48,8 @@ pub struct Statement {
     pub beginning: String,
     /// What it says.
     pub kind: StatementKind,
+    /// All of it.
+    pub(crate) text: String,
 }
 
 /// Parses the text of a SQL file; `file` is for messages.
@@ -64,23 +67,40 @@ pub struct Statement {
 /// # Ok::<(), headpond_state::Error>(())
 /// ```
 pub fn parse(text: &str, file: &str) -> Result<Script> {
+    let (script, faults) = read(text, file);
+    faults.into_result().map(|()| script)
+}
+
+/// The statements of a text that can be understood, and the faults of the others.
+pub(crate) fn read(text: &str, file: &str) -> (Script, Faults) {
     let mut statements = Vec::new();
+    let mut faults = Faults::default();
     let mut set_begun = None;
-    for statement in scan::statement_texts(text).map_err(|error| error.with(Context::Path, file))? {
+    let texts = scan::statement_texts(text).unwrap_or_else(|error| {
+        faults.add_of_script(error.with(Context::Path, file));
+        Vec::new()
+    });
+    for statement in texts {
         let beginning = statement.beginning();
         let position = statement.position;
         let parsed = statement::parse_statement_text(&statement, &mut set_begun);
-        let kind = parsed.map_err(|error| {
-            let secrets = Secrets::of(statement.text);
-            in_statement(error.rewritten(|text| secrets.hide_quoted(text)), file, position, &beginning)
-        })?;
-        statements.extend(kind.map(|kind| Statement { position, beginning, kind }));
+        match parsed {
+            Ok(kind) => {
+                let text = statement.text.to_owned();
+                statements.extend(kind.map(|kind| Statement { position, beginning, kind, text }));
+            }
+            Err(error) => {
+                let secrets = Secrets::of(statement.text);
+                let error = error.rewritten(|text| secrets.hide_quoted(text));
+                faults.add(position, statement.text, in_statement(error, file, position, &beginning));
+            }
+        }
     }
     if let Some(position) = set_begun {
         let error = Error::invalid("a statement set has no END").hint("close it with END;").at(position);
-        return Err(error.with(Context::Path, file));
+        faults.add(position, "", error.with(Context::Path, file));
     }
-    Ok(Script { file: file.to_owned(), statements })
+    (Script { file: file.to_owned(), statements }, faults)
 }
 
 /// The error of a statement, with its places, and where to read on if it names no way out.

@@ -13,7 +13,7 @@ use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
 use headpond_state::names::nearest;
-use headpond_state::{Error, Result};
+use headpond_state::{Context, Error, ErrorKind, Result};
 
 /// Parses a statement; `None` for the words around a statement set. `set_begun` is where an open statement set began.
 pub(super) fn parse_statement_text(
@@ -26,7 +26,15 @@ pub(super) fn parse_statement_text(
         _ => {}
     }
     let tokens = tokenize(source)?;
-    let mut parser = parser(tokens.clone());
+    parse_tokens(source, &tokens, set_begun).map_err(|error| misspelt(error, &tokens))
+}
+
+fn parse_tokens(
+    source: &StatementText<'_>,
+    tokens: &[TokenWithSpan],
+    set_begun: &mut Option<Position>,
+) -> Result<Option<StatementKind>> {
+    let mut parser = parser(tokens.to_vec());
     if parse_words(&mut parser, &["EXECUTE", "STATEMENT", "SET"]) {
         if !parse_words(&mut parser, &["BEGIN"]) {
             return Err(unexpected(&parser, "BEGIN"));
@@ -43,7 +51,7 @@ pub(super) fn parse_statement_text(
     if parser.peek_token_ref().token == Token::EOF {
         return Ok(None);
     }
-    let kind = parse_statement(&mut parser, &tokens)?;
+    let kind = parse_statement(&mut parser, tokens)?;
     if set_begun.is_some() && !matches!(kind, StatementKind::Insert(_)) {
         return Err(Error::unsupported("a statement set holds INSERT statements only").at(source.position));
     }
@@ -154,6 +162,31 @@ fn end(parser: &mut Parser<'_>) -> Result<()> {
     match parser.peek_token_ref().token {
         Token::EOF => Ok(()),
         _ => Err(unexpected(parser, "`;`")),
+    }
+}
+
+/// Words that begin a part of a query. Misspelt, one is taken for a name, and what follows is not understood.
+const CLAUSES: [&str; 12] =
+    ["FROM", "WHERE", "GROUP", "HAVING", "ORDER", "UNION", "JOIN", "INNER", "LEFT", "RIGHT", "SELECT", "WINDOW"];
+
+/// A syntax error that names the misspelt word at or before its place, if there seems to be one.
+fn misspelt(error: Error, tokens: &[TokenWithSpan]) -> Error {
+    let number = |context| error.place(context).and_then(|text| text.parse::<u64>().ok());
+    let (Some(line), Some(column)) = (number(Context::Line), number(Context::Column)) else { return error };
+    if error.way_out().is_some() || error.kind() != ErrorKind::Invalid {
+        return error;
+    }
+    let begun = tokens.iter().filter(|token| (token.span.start.line, token.span.start.column) <= (line, column));
+    let mut last = begun.rev().filter(|token| !matches!(token.token, Token::Whitespace(_))).take(2);
+    let near = last.find_map(|token| match &token.token {
+        Token::Word(word) if word.quote_style.is_none() && word.keyword == Keyword::NoKeyword => {
+            nearest(&word.value, CLAUSES.into_iter()).map(|near| (&word.value, near))
+        }
+        _ => None,
+    });
+    match near {
+        Some((word, near)) => error.hint(format!("did you mean {near} instead of `{word}`?")),
+        None => error,
     }
 }
 
