@@ -1,7 +1,7 @@
 //! A job's figures as people read them.
 
 use crate::console;
-use crate::format::{Bytes, Count, Span, time};
+use crate::format::{Bytes, Count, Remaining, Span, time};
 pub(crate) use headpond_launch::figures::Figures;
 use headpond_runtime::JobMetrics;
 use headpond_state::StateUsage;
@@ -30,6 +30,12 @@ impl Line<'_> {
         let mut pieces: Vec<(u8, String)> = Vec::new();
         let rows = Count(figures.rows_before + figures.rows_read);
         pieces.push((0, format!("{rows} rows, {} rows/s", Count(figures.rows_per_second))));
+        if let Some(share) = figures.share_read {
+            let left = figures.time_left.map(|left| format!(", {} left", Remaining(left))).unwrap_or_default();
+            pieces.push((1, format!("{:.0} %{left}", (share * 100.0).floor())));
+        } else if let Some(bytes) = figures.backlog_bytes {
+            pieces.push((4, format!("{} to read", Bytes(bytes))));
+        }
         if figures.checkpoints.failing.is_some() {
             pieces.push((1, "checkpoints fail".to_owned()));
         }
@@ -86,6 +92,7 @@ mod tests {
     fn a_narrow_terminal_gets_what_matters_most() {
         let mut figures = Figures::of(&JobMetrics::default(), 1_234_567);
         figures.event_time_ms = Some(1_359_673_200_000);
+        (figures.share_read, figures.time_left) = (Some(0.4299), Some(Duration::from_secs(84)));
         figures.state.memory_bytes = 3 << 30;
         figures.checkpoints.last = Some(CompletedCheckpoint {
             id: CheckpointId(4711),
@@ -100,7 +107,7 @@ mod tests {
         let whole = Line(&figures).to_string();
         assert!(whole.ends_with(" | event time 2013-01-31T23:00:00 | 0 written | 0 entries"), "{whole}");
         let narrow = Line(&figures).within(100);
-        assert!(narrow.starts_with("1,234,567 rows, 0 rows/s | checkpoint 4711, "), "{narrow}");
+        assert!(narrow.starts_with("1,234,567 rows, 0 rows/s | 42 %, 1 min 24 s left | checkpoint 4711, "), "{narrow}");
         assert!(narrow.contains("state 3.0 GiB") && narrow.chars().count() <= 100, "{narrow}");
         assert_eq!(Line(&figures).within(10), "1,234,567 rows, 0 rows/s");
     }

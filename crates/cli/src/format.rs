@@ -77,6 +77,22 @@ impl fmt::Display for Span {
     }
 }
 
+/// A time that is estimated: whole seconds, and no more of them than matter.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Remaining(pub(crate) Duration);
+
+impl fmt::Display for Remaining {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.as_secs_f64().ceil() as u64;
+        match seconds {
+            0..60 => write!(f, "{seconds} s"),
+            60..600 => write!(f, "{} min {} s", seconds / 60, seconds % 60),
+            600..7200 => write!(f, "{} min", seconds.div_ceil(60)),
+            _ => write!(f, "{} h {} min", seconds / 3600, seconds / 60 % 60),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +114,9 @@ mod tests {
         assert_eq!(Bytes(3 << 19).to_string(), "1.5 MiB");
         assert_eq!(Span(Duration::from_millis(12_340)).to_string(), "12.3 s");
         assert_eq!(Span(Duration::from_secs(245)).to_string(), "4 min 5 s");
+        assert_eq!(Remaining(Duration::from_millis(4_200)).to_string(), "5 s");
+        assert_eq!(Remaining(Duration::from_secs(84)).to_string(), "1 min 24 s");
+        assert_eq!(Remaining(Duration::from_secs(1_201)).to_string(), "21 min");
         assert_eq!(time(1_359_673_200_000), "2013-01-31T23:00:00");
         assert_eq!(time(-1), "1969-12-31T23:59:59.999");
     }

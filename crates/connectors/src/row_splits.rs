@@ -1,6 +1,6 @@
 //! Splits of rows that are made, not read: runs of row numbers.
 
-use headpond_runtime::source::SourceSplit;
+use headpond_runtime::source::{Backlog, BacklogUnit, SourceSplit};
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
 use serde_json::{Value, json};
@@ -55,6 +55,14 @@ impl RowSplits {
             })?;
         }
         Ok(rows)
+    }
+
+    /// How many rows of a split are left behind a position.
+    pub(crate) fn backlog(&self, split: &SourceSplit, at: Option<&Value>) -> Option<Backlog> {
+        let (_, rows) = (0..self.splits).map(|index| self.split(index)).find(|(id, _)| *id == split.id)?;
+        let total = rows.count?;
+        let made = at.and_then(|at| at.get("rows")?.as_u64()).unwrap_or(0);
+        Some(Backlog { unit: BacklogUnit::Rows, total, left: total.saturating_sub(made) })
     }
 
     /// A split's id and rows.

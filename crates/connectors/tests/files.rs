@@ -6,9 +6,10 @@ use arrow_schema::DataType::{Int32, Utf8};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use headpond_connectors::TableDescription;
-use headpond_runtime::ErrorKind;
-use headpond_runtime::source::SourceSplit;
+use headpond_runtime::source::{Backlog, BacklogUnit, SourceSplit};
+use headpond_runtime::{ErrorKind, Result};
 use headpond_state::Context;
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 use support::source;
@@ -33,6 +34,30 @@ fn gzip(parts: &[&str]) -> Vec<u8> {
         encoder.finish().expect("a write to memory")
     };
     parts.iter().flat_map(member).collect()
+}
+
+#[test]
+fn what_is_left_to_read_is_known_of_plain_and_compressed_files() -> Result<()> {
+    let directory = tempdir().unwrap();
+    let text: String = (0..40_000_u64).map(|number| format!("{number},{}\n", number * 2_654_435_761)).collect();
+    write(directory.path(), "a.csv", &text);
+    write(directory.path(), "b.csv.gz", gzip(&[&text]));
+    let source = source(&files(directory.path(), "csv", COLUMNS), None)?;
+    for split in source.splits()? {
+        let length = fs::metadata(directory.path().join(&split.id)).unwrap().len();
+        let whole = Backlog { unit: BacklogUnit::Bytes, total: length, left: length };
+        assert_eq!(source.backlog(&split, None), Some(whole));
+        let mut reader = source.open(&split, None, &ONE_READER)?;
+        let mut left = Vec::new();
+        while let Some(batch) = reader.next(1_000)? {
+            let backlog = source.backlog(&split, Some(&batch.position)).expect("a file has a length");
+            assert_eq!(backlog.total, length);
+            left.push(backlog.left);
+        }
+        assert!(left.is_sorted_by(|earlier, later| earlier >= later), "{left:?}");
+        assert!(left[0] > length / 3 && left.last() == Some(&0), "{}: {left:?}", split.id);
+    }
+    Ok(())
 }
 
 #[test]

@@ -21,7 +21,7 @@ pub use headpond_runtime::sink::{
     CheckpointRef, Committable, OutputClaim, Sink, SinkContext, SinkJob, SinkSetup, SinkWriter, Unclaimed,
 };
 pub use headpond_runtime::source::{
-    ChangelogMode, CommittedSplit, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader,
+    Backlog, BacklogUnit, ChangelogMode, CommittedSplit, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader,
 };
 pub use headpond_state::{CheckpointId, Context};
 pub use serde_json;

@@ -1,7 +1,8 @@
 //! What can be told about a running job at one moment.
 
 use headpond_runtime::JobMetrics;
-use headpond_runtime::metrics::{CheckpointFigures, CompletedCheckpoint};
+use headpond_runtime::metrics::{CheckpointFigures, CompletedCheckpoint, JobBacklog};
+use headpond_runtime::source::{Backlog, BacklogUnit};
 use headpond_state::StateUsage;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -28,6 +29,14 @@ pub struct Figures {
     pub state: StateUsage,
     /// What the state of each operator takes, all workers together.
     pub operators: BTreeMap<String, StateUsage>,
+    /// Bytes of files that are left to read, where a source reads files.
+    pub backlog_bytes: Option<u64>,
+    /// Rows or messages that are left to read, where a source knows.
+    pub backlog_rows: Option<u64>,
+    /// The share of the input that was read, of a job whose input ends: of what is read most slowly.
+    pub share_read: Option<f64>,
+    /// How long reading the rest takes, at the rate of this run.
+    pub time_left: Option<Duration>,
     /// The operators' counters, summed over operators and workers: late rows, …
     pub counters: BTreeMap<String, u64>,
     /// Checkpoints of this run.
@@ -49,6 +58,9 @@ impl Figures {
             }
         }
         let (elapsed, rows_read) = (metrics.elapsed(), metrics.rows_read());
+        let backlogs = metrics.backlogs();
+        let left = |unit| backlogs.iter().map(|it| it.backlog).find(|it| it.unit == unit).map(|it| it.left);
+        let known = backlogs.iter().filter(|_| metrics.knows_end());
         Figures {
             elapsed,
             rows_before,
@@ -57,6 +69,10 @@ impl Figures {
             rows_written: metrics.rows_written(),
             rows_per_second: per_second(rows_read, elapsed),
             event_time_ms: metrics.event_time_ms(),
+            backlog_bytes: left(BacklogUnit::Bytes),
+            backlog_rows: left(BacklogUnit::Rows),
+            share_read: known.clone().map(|it| share_read(it.backlog)).min_by(f64::total_cmp),
+            time_left: known.filter_map(|it| time_left(it, elapsed)).max(),
             state: metrics.state(),
             operators,
             counters,
@@ -90,6 +106,10 @@ impl Figures {
             "rows_skipped": self.rows_skipped,
             "rows_written": self.rows_written,
             "event_time": self.event_time_ms.map(time),
+            "backlog_bytes": self.backlog_bytes,
+            "backlog_rows": self.backlog_rows,
+            "share_read": self.share_read,
+            "time_left_s": self.time_left.map(|left| left.as_secs_f64()),
             "state": state_to_json(&self.state),
             "operators": self.operators.iter().map(|(id, usage)| (id.clone(), state_to_json(usage)))
                 .collect::<BTreeMap<_, _>>(),
@@ -108,6 +128,20 @@ impl Figures {
             },
         })
     }
+}
+
+/// The share that was read of what there is.
+fn share_read(backlog: Backlog) -> f64 {
+    match backlog.total {
+        0 => 1.0,
+        total => 1.0 - backlog.left as f64 / total as f64,
+    }
+}
+
+/// How long what is left takes at the rate of the run; `None` while nothing was read.
+fn time_left(of_job: &JobBacklog, elapsed: Duration) -> Option<Duration> {
+    let seconds = elapsed.as_secs_f64() * of_job.backlog.left as f64 / of_job.read as f64;
+    Duration::try_from_secs_f64(seconds).ok()
 }
 
 fn state_to_json(state: &StateUsage) -> Value {

@@ -1,10 +1,11 @@
 //! What people look at while a job runs, and what its summary says.
 
+use crate::source::{Backlog, BacklogUnit};
 use headpond_checkpoint::decisions::references::Retained;
 use headpond_state::{CheckpointId, Error, OperatorId, StateUsage};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,6 +19,7 @@ pub struct JobMetrics {
     ticks: AtomicU64,
     event_time_ms: AtomicI64,
     operators: Mutex<BTreeMap<(OperatorId, usize), OperatorFigures>>,
+    backlogs: Mutex<Backlogs>,
     checkpoints: Mutex<CheckpointFigures>,
 }
 
@@ -39,6 +41,8 @@ pub(crate) struct Progress {
     pub(crate) written: u64,
     /// The watermark of a source, in milliseconds.
     pub(crate) event_time_ms: Option<i64>,
+    /// What a source has left to read.
+    pub(crate) backlog: Option<Backlog>,
 }
 
 impl Progress {
@@ -46,6 +50,24 @@ impl Progress {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Progress::default()
     }
+}
+
+/// What the sources have left to read.
+#[derive(Debug, Default)]
+struct Backlogs {
+    /// The nodes of sources that end, if all do.
+    bounded: Option<BTreeSet<usize>>,
+    /// By node and worker: the first that was told in this run, and the last.
+    told: BTreeMap<(usize, usize), (Backlog, Backlog)>,
+}
+
+/// What a job's sources have left to read in one unit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JobBacklog {
+    /// How much there is in all, and how much of it is left.
+    pub backlog: Backlog,
+    /// How much was read of it in this run.
+    pub read: u64,
 }
 
 /// How [`StateUsage`] is sent.
@@ -111,6 +133,7 @@ impl Default for JobMetrics {
             ticks: AtomicU64::new(0),
             event_time_ms: AtomicI64::new(i64::MIN),
             operators: Mutex::default(),
+            backlogs: Mutex::default(),
             checkpoints: Mutex::default(),
         }
     }
@@ -153,6 +176,28 @@ impl JobMetrics {
         self.operators.lock().clone()
     }
 
+    /// What the sources have left to read, one for each unit in which they count it; a source that does not say is
+    /// not in it.
+    pub fn backlogs(&self) -> Vec<JobBacklog> {
+        let backlogs = self.backlogs.lock();
+        let mut of_units: BTreeMap<BacklogUnit, JobBacklog> = BTreeMap::new();
+        for (first, last) in backlogs.told.values() {
+            let read = first.left.saturating_sub(last.left);
+            of_units
+                .entry(last.unit)
+                .and_modify(|sum| *sum = JobBacklog { backlog: sum.backlog.plus(*last), read: sum.read + read })
+                .or_insert(JobBacklog { backlog: *last, read });
+        }
+        of_units.into_values().collect()
+    }
+
+    /// Whether the job's input ends, and every source says how much it has left.
+    pub fn knows_end(&self) -> bool {
+        let backlogs = self.backlogs.lock();
+        let has_told = |node: &usize| backlogs.told.keys().any(|(told, _)| told == node);
+        backlogs.bounded.as_ref().is_some_and(|nodes| !nodes.is_empty() && nodes.iter().all(has_told))
+    }
+
     /// The figures of checkpoints.
     pub fn checkpoints(&self) -> CheckpointFigures {
         self.checkpoints.lock().clone()
@@ -171,6 +216,16 @@ impl JobMetrics {
         if let Some(time_ms) = progress.event_time_ms.filter(|time_ms| *time_ms != i64::MAX) {
             self.event_time_ms.fetch_max(time_ms, Ordering::Relaxed);
         }
+    }
+
+    /// Says which nodes are sources, when all of them end.
+    pub(crate) fn ends_with(&self, sources: BTreeSet<usize>) {
+        self.backlogs.lock().bounded = Some(sources);
+    }
+
+    pub(crate) fn set_backlog(&self, node: usize, worker: usize, backlog: Backlog) {
+        let mut backlogs = self.backlogs.lock();
+        backlogs.told.entry((node, worker)).or_insert((backlog, backlog)).1 = backlog;
     }
 
     pub(crate) fn add_tick(&self) {

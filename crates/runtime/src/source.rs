@@ -59,6 +59,13 @@ pub trait Source: Debug + Send + Sync {
     /// out.
     fn splits(&self) -> Result<Vec<SourceSplit>>;
 
+    /// How much of a split lies behind a position, `None` for its beginning, and how much there is of it in all: for
+    /// display only. `None` where that is not known. Called on the reader's thread, behind every batch: it must be
+    /// quick.
+    fn backlog(&self, _split: &SourceSplit, _position: Option<&Value>) -> Option<Backlog> {
+        None
+    }
+
     /// Hears that a checkpoint is durable and its output published, and where the splits stood in it: nothing before
     /// these positions is needed to go on. Called on the leader, for each checkpoint in order, the last one included,
     /// and after a restore for the restored checkpoint. Readers [hear it too](SplitReader::checkpoint_committed).
@@ -118,6 +125,41 @@ pub trait SplitReader: Debug + Send {
     /// Only what is to end the job.
     fn checkpoint_committed(&mut self, _checkpoint: CheckpointId, _position: &Value) -> Result<()> {
         Ok(())
+    }
+}
+
+/// How much of a split, or of several, is left to read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Backlog {
+    /// What is counted.
+    pub unit: BacklogUnit,
+    /// How much there is in all, as far as it is known.
+    pub total: u64,
+    /// How much of it is left.
+    pub left: u64,
+}
+
+/// What a [`Backlog`] counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum BacklogUnit {
+    /// Bytes as they are stored, compressed or not.
+    Bytes,
+    /// Rows, or messages.
+    Rows,
+}
+
+impl Backlog {
+    /// The backlog of both, if they count the same.
+    #[must_use]
+    pub fn plus(self, other: Backlog) -> Self {
+        if self.unit != other.unit {
+            return self;
+        }
+        Backlog {
+            unit: self.unit,
+            total: self.total.saturating_add(other.total),
+            left: self.left.saturating_add(other.left),
+        }
     }
 }
 

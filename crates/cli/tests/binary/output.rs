@@ -16,6 +16,7 @@ fn data_goes_to_stdout_and_the_rest_is_json_lines_on_stderr_if_asked() {
     let names: Vec<_> = events.iter().map(|event| event["event"].as_str()).collect();
     assert_eq!((names.first(), names.last()), (Some(&Some("started")), Some(&Some("ended"))));
     let summary = &events[events.len() - 1];
+    assert_eq!((summary["backlog_bytes"].as_u64(), summary["share_read"].as_f64()), (Some(0), Some(1.0)));
     assert_eq!((summary["rows_read"].as_u64(), summary["ending"].as_str()), (Some(5), Some("finished")));
 }
 

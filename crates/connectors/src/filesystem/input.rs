@@ -74,6 +74,12 @@ impl Input {
         self.length
     }
 
+    /// How many stored bytes of a compressed file were taken so far.
+    pub(crate) fn stored_offset(&self) -> Option<u64> {
+        // The handles share their place in the file.
+        matches!(self.stream, Stream::Decoded(_)).then(|| (&self.file).stream_position().ok())?
+    }
+
     /// Sees to it that the file is as long as it was before it was opened here.
     ///
     /// # Errors

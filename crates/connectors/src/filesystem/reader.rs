@@ -47,6 +47,9 @@ pub(super) struct Position {
     /// The bytes that the file had as it is stored; checkpoints of earlier releases do not say.
     #[serde(default)]
     pub(super) length: u64,
+    /// The stored bytes of a compressed file that were taken to get there, give or take a buffer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) stored: Option<u64>,
 }
 
 /// Reads one file.
@@ -78,7 +81,7 @@ impl FileReader {
         let rows = RecordBatch::try_new_with_options(self.schema.clone(), columns, &options).map_err(arrow_error)?;
         let input = &self.input;
         let (offset, line, length) = (input.offset(), input.line(), input.length());
-        let position = Position { offset, line, rows: self.rows, length };
+        let position = Position { offset, line, rows: self.rows, length, stored: self.input.stored_offset() };
         let position =
             serde_json::to_value(position).map_err(|cause| Error::internal("a position is not JSON").because(cause))?;
         Ok(ReadBatch { rows: ChangeBatch::inserts(rows), position, skipped })

@@ -10,6 +10,7 @@ use crate::options::{Options, declared};
 use crate::sink_input::SinkInput;
 use crate::table::TableDescription;
 use crate::values::write::check_writable;
+use headpond_config::Verbatim;
 use headpond_runtime::sink::Sink;
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 pub(crate) fn sink(table: &TableDescription, input: &SinkInput) -> Result<Arc<dyn Sink>> {
     let options = Options::new(table);
     let ending = options.get(&declared::FORMAT)?.name();
-    let text = options.get(&declared::PATH)?;
+    let Verbatim(text) = options.get(&declared::PATH)?;
     if text.contains(['*', '?', '[']) {
         return Err(Error::invalid("a table that is written to needs a directory, not a pattern")
             .with(Context::Option, declared::PATH.key())

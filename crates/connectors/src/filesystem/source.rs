@@ -10,7 +10,7 @@ use crate::options::{Options, declared};
 use crate::table::TableDescription;
 use crate::values::Zone;
 use arrow_schema::SchemaRef;
-use headpond_runtime::source::{ReaderContext, Source, SourceSplit, SplitReader};
+use headpond_runtime::source::{Backlog, BacklogUnit, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::{Context, Remedy};
 use parking_lot::Mutex;
@@ -54,7 +54,7 @@ pub(crate) fn source(table: &TableDescription, projection: Option<&[usize]>) -> 
         table: table.clone(),
         projection: projection.map(<[usize]>::to_vec),
         schema: table.projected(projection)?,
-        files: Files::new(local_path(&options.get(&declared::PATH)?)?)?,
+        files: Files::new(local_path(&options.get(&declared::PATH)?.0)?)?,
         format,
         zone: Zone::parse(&table.local_time_zone)?,
         rows_per_second: options.get(&declared::SCAN_ROWS_PER_SECOND)?,
@@ -108,6 +108,18 @@ impl Source for FileSource {
             listed.entry(file.id.clone()).or_insert_with(|| regular_length(&file.path));
         }
         Ok(files.into_iter().map(|file| SourceSplit { id: file.id }).collect())
+    }
+
+    fn backlog(&self, split: &SourceSplit, at: Option<&Value>) -> Option<Backlog> {
+        if self.rows_max.is_some() {
+            return None;
+        }
+        let at = at.and_then(|at| position(at).ok());
+        let listed = || self.listed.lock().get(&split.id).copied();
+        let found = || self.files.find(&split.id).ok().map(|path| regular_length(&path));
+        let length = at.map(|at| at.length).filter(|length| *length > 0).or_else(listed).or_else(found)?;
+        let read = at.map_or(0, |at| at.stored.unwrap_or(at.offset));
+        Some(Backlog { unit: BacklogUnit::Bytes, total: length, left: length.saturating_sub(read) })
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {

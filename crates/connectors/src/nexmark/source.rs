@@ -7,7 +7,7 @@ use crate::table::TableDescription;
 use arrow_array::{RecordBatch, RecordBatchOptions};
 use arrow_schema::SchemaRef;
 use headpond_runtime::batch::arrow_error;
-use headpond_runtime::source::{ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
+use headpond_runtime::source::{Backlog, ReadBatch, ReaderContext, Source, SourceSplit, SplitReader};
 use headpond_runtime::{Error, Result};
 use headpond_state::Context;
 use nexmark::EventGenerator;
@@ -88,6 +88,10 @@ impl Source for NexmarkSource {
 
     fn splits(&self) -> Result<Vec<SourceSplit>> {
         Ok(self.rows.splits())
+    }
+
+    fn backlog(&self, split: &SourceSplit, position: Option<&Value>) -> Option<Backlog> {
+        self.rows.backlog(split, position)
     }
 
     fn open(&self, split: &SourceSplit, at: Option<&Value>, _: &ReaderContext) -> Result<Box<dyn SplitReader>> {

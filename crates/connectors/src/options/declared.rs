@@ -42,7 +42,7 @@ pub static CONNECTOR: ConfigOption<String> = ConfigOption::unset(
 );
 
 /// The option `path`.
-pub static PATH: ConfigOption<String> = ConfigOption::unset(
+pub static PATH: ConfigOption<Verbatim> = ConfigOption::unset(
     "path",
     "required",
     "A path or `file:` URI; a relative path begins at the current directory. To read: a file, a directory \

@@ -16,7 +16,7 @@ mod run;
 
 use crate::checkpointing::Checkpointing;
 use crate::ending::Ending;
-use crate::graph::JobGraph;
+use crate::graph::{JobGraph, NodeKind};
 use crate::link::{Inbox, Link};
 use crate::message::{ToLeader, ToProcess};
 use crate::metrics::JobMetrics;
@@ -163,6 +163,14 @@ impl Leader {
     ) -> Result<Ending> {
         let Leader { graph, options, plan, restored, first_checkpoint, outputs, events, .. } = self;
         let sink_job = plan.sink_job.clone();
+        let sources = graph.nodes().filter_map(|(id, node)| match &node.kind {
+            NodeKind::Source(source) => Some((id.0, source.source.is_bounded())),
+            _ => None,
+        });
+        let sources: BTreeMap<usize, bool> = sources.collect();
+        if sources.values().all(|is_bounded| *is_bounded) {
+            metrics.ends_with(sources.into_keys().collect());
+        }
         let job = LedJob { graph, options, sink_job, metrics };
         let start = Start { plan, base: restored.map(|restored| restored.manifest), first_checkpoint };
         let ended = run::lead(job, start, &events, &control, processes);

@@ -224,7 +224,12 @@ impl Lead {
         let Report { node, worker, body } = report;
         let metrics = &self.job.metrics;
         match &body {
-            ReportBody::Progress(progress) => metrics.add(progress),
+            ReportBody::Progress(progress) => {
+                metrics.add(progress);
+                if let Some(backlog) = progress.backlog {
+                    metrics.set_backlog(node, worker, backlog);
+                }
+            }
             ReportBody::Synchronous { us } => metrics.sync_phase(Duration::from_micros(*us)),
             ReportBody::Figures(figures) => {
                 if let Some((_, of_graph)) = self.job.graph.nodes().nth(node) {

@@ -76,7 +76,9 @@ impl SourceTask {
         let has_event_time = source.watermarks.is_some() && source.row_watermark;
         let aligned = has_event_time && source.source.splits_end() && (watched || unread > 1);
         let strategy = source.watermarks.as_ref().map(|make| make()).transpose()?;
+        let finished = mine.iter().filter(|split| split.state.finished);
         let setup = ReaderSetup {
+            finished: finished.map(|it| (it.split.clone(), it.state.position.clone())).collect(),
             source: source.source.clone(),
             schema: environment.graph.node(NodeId(node)).schema.clone(),
             row_watermark: source.row_watermark,
@@ -186,6 +188,7 @@ impl SourceTask {
                 None => break,
                 Some(FromReader::Failed(error)) => self.failed = Some(error),
                 Some(FromReader::Ended) => self.reader_ended = true,
+                Some(FromReader::Backlog(backlog)) => self.progress.backlog = Some(backlog),
                 Some(FromReader::NotBefore(bounds)) => self.splits.not_before(&bounds),
                 Some(FromReader::Idle(index)) => self.hear(index, SplitNews::Idle),
                 Some(FromReader::SplitEnded(index)) => self.hear(index, SplitNews::Ended),

@@ -4,6 +4,7 @@
 //! it lies, and closed again until its time has come. Of those that are being read at most [`OPEN_MAX`] are open; the
 //! others are opened again at their positions.
 
+use super::backlog::ReaderBacklog;
 use super::choice::{Choice, SplitKind};
 use super::idleness::Idleness;
 use super::messages::{Assignment, FromReader, ReaderSetup, SplitBatch};
@@ -37,6 +38,7 @@ pub(super) struct Interleaved {
     pace: Option<Pace>,
     /// The split to stay with, and how long.
     stay: Option<(usize, Duration)>,
+    backlog: ReaderBacklog,
 }
 
 #[derive(Debug)]
@@ -63,7 +65,8 @@ impl Interleaved {
         let kind = SplitKind { event_time: setup.watermarks.is_some(), ends: setup.source.splits_end() };
         let pace = setup.source.rows_per_second().map(|rate| Pace::new(rate, setup.context.readers));
         let (splits, open) = (Vec::new(), Vec::new());
-        Interleaved { setup, choice: Choice::new(kind), splits, open, pace, stay: None }
+        let backlog = ReaderBacklog::of_finished(&setup);
+        Interleaved { setup, choice: Choice::new(kind), splits, open, pace, stay: None, backlog }
     }
 
     pub(super) fn add(&mut self, assignments: Vec<Assignment>) {
@@ -72,6 +75,7 @@ impl Interleaved {
             let begun = (watermark_ms != i64::MIN).then_some(watermark_ms);
             self.choice.add(begun.or(not_before_ms));
             let idleness = Idleness::default();
+            self.backlog.add(self.setup.source.backlog(&split, position.as_ref()));
             self.splits.push(Split {
                 index,
                 split,
@@ -106,6 +110,14 @@ impl Interleaved {
 
     /// Looks at splits of which nothing is known or, where there are none, reads a batch of one.
     pub(super) fn step(&mut self, send: &mut dyn FnMut(FromReader)) -> Result<()> {
+        self.read_next(send)?;
+        if let Some(backlog) = self.backlog.news(self.choice.left() == 0) {
+            send(FromReader::Backlog(backlog));
+        }
+        Ok(())
+    }
+
+    fn read_next(&mut self, send: &mut dyn FnMut(FromReader)) -> Result<()> {
         if self.look(send)? {
             return Ok(());
         }
@@ -215,6 +227,7 @@ impl Interleaved {
     fn ended(&mut self, place: usize, send: &mut dyn FnMut(FromReader)) {
         self.close(place);
         self.splits[place].strategy = None;
+        self.backlog.ended(place);
         self.choice.ended(place);
         send(FromReader::SplitEnded(self.splits[place].index));
     }
@@ -234,6 +247,7 @@ impl Interleaved {
         split.idleness.has_rows();
         split.begun = true;
         split.position = Some(position.clone());
+        self.backlog.stands(place, self.setup.source.backlog(&split.split, Some(&position)));
         let mut before = Vec::new();
         if let Some(strategy) = &mut split.strategy {
             let watermarks = strategy.watermarks(rows.rows())?;

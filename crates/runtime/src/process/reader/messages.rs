@@ -1,7 +1,7 @@
 //! What a reader is told, and what it sends to its worker.
 
 use crate::batch::ChangeBatch;
-use crate::source::{ReaderContext, Source, SourceSplit, WatermarkFactory};
+use crate::source::{Backlog, ReaderContext, Source, SourceSplit, WatermarkFactory};
 use arrow_schema::SchemaRef;
 use headpond_checkpoint::manifest::SplitState;
 use headpond_state::Error;
@@ -21,6 +21,8 @@ pub(crate) enum FromReader {
     SplitEnded(usize),
     /// A split has had no rows for as long as the time-out.
     Idle(usize),
+    /// How much is left to read of all splits, for display.
+    Backlog(Backlog),
     /// All splits have ended, and there are no others to come.
     Ended,
     /// Reading failed; nothing follows.
@@ -78,6 +80,8 @@ pub(crate) struct ReaderSetup {
     pub(crate) context: ReaderContext,
     /// How long a split may have nothing to read before event time goes on without it.
     pub(crate) idle_timeout: Option<Duration>,
+    /// Splits that were read to their ends before this run, with their positions.
+    pub(crate) finished: Vec<(SourceSplit, Value)>,
 }
 
 /// Makes what computes a split's watermarks.

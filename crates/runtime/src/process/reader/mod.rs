@@ -3,6 +3,7 @@
 //! A reader has any number of splits. Which of them it reads next is [`choice`]'s matter, how it goes about it
 //! [`interleaved`]'s, what it is told and says is in [`messages`]; this file has the thread.
 
+mod backlog;
 mod choice;
 mod idleness;
 mod interleaved;
