@@ -44,7 +44,7 @@
 //! #   event_time_ms: None,
 //! #   subtasks: vec![SubtaskState { subtask: 0, key_groups: all, details: serde_json::Value::Null,
 //! #   state: Some(KeyedStateHandle { format: "doc".into(), format_version: 1, key_groups: all, states: vec![],
-//! #       files: vec![file], entries: 1, details: serde_json::Value::Null, parts: vec![] }) }],
+//! #       files: vec![file], entries: 1, details: Default::default(), parts: vec![] }) }],
 //!     // …the operator and the handle its snapshot left
 //! });
 //! storage.commit(pending, manifest)?;

@@ -119,7 +119,7 @@ fn canonical(original: Original<'_>, handle: &KeyedStateHandle, sink: &dyn Check
             // What the reader met is the cause, unless it is only that nobody listened.
             (Err(error), Some(_)) if error.kind() != headpond_state::ErrorKind::Closed => Err(error),
             (_, Some(error)) | (Err(error), None) => Err(error),
-            (Ok(()), None) => Ok(canonical_handle(handle.key_groups, handle.states.clone(), stored, &sizes)),
+            (Ok(()), None) => canonical_handle(handle.key_groups, handle.states.clone(), stored, &sizes),
         }
     })
 }

@@ -62,7 +62,7 @@ impl FromStr for FileFormat {
 
 /// Writes rows in a format.
 pub struct RowWriter {
-    form: Form,
+    writer: FileWriter,
     /// What is written to, for messages.
     place: String,
     rows: u64,
@@ -70,7 +70,7 @@ pub struct RowWriter {
 
 type Out = Box<dyn Write + Send>;
 
-enum Form {
+enum FileWriter {
     /// Before the columns are known.
     Parquet(Option<Out>),
     ParquetOpen(Box<ArrowWriter<Out>>),
@@ -90,12 +90,12 @@ impl fmt::Debug for RowWriter {
 impl RowWriter {
     /// A writer to `out`, which `place` names in messages.
     pub fn new(format: FileFormat, out: Box<dyn Write + Send>, place: impl fmt::Display) -> Self {
-        let form = match format {
-            FileFormat::Parquet => Form::Parquet(Some(out)),
-            FileFormat::Csv => Form::Csv { out, has_header: false },
-            FileFormat::Json => Form::Json(out),
+        let writer = match format {
+            FileFormat::Parquet => FileWriter::Parquet(Some(out)),
+            FileFormat::Csv => FileWriter::Csv { out, has_header: false },
+            FileFormat::Json => FileWriter::Json(out),
         };
-        RowWriter { form, place: place.to_string(), rows: 0 }
+        RowWriter { writer, place: place.to_string(), rows: 0 }
     }
 
     /// Writes what is left, and says how many rows there were.
@@ -103,11 +103,13 @@ impl RowWriter {
     /// # Errors
     /// As the output's.
     pub fn finish(self) -> Result<u64> {
-        let RowWriter { form, place, rows } = self;
-        match form {
-            Form::ParquetOpen(writer) => writer.close().map(drop).map_err(|cause| parquet_error(cause, &place))?,
-            Form::Parquet(None) => {}
-            Form::Parquet(Some(mut out)) | Form::Csv { mut out, .. } | Form::Json(mut out) => {
+        let RowWriter { writer, place, rows } = self;
+        match writer {
+            FileWriter::ParquetOpen(writer) => {
+                writer.close().map(drop).map_err(|cause| parquet_error(cause, &place))?
+            }
+            FileWriter::Parquet(None) => {}
+            FileWriter::Parquet(Some(mut out)) | FileWriter::Csv { mut out, .. } | FileWriter::Json(mut out) => {
                 out.flush().map_err(|cause| io_error(cause, &place))?;
             }
         }
@@ -117,8 +119,8 @@ impl RowWriter {
 
 impl RowSink for RowWriter {
     fn begin(&mut self, schema: &SchemaRef) -> Result<()> {
-        match &mut self.form {
-            Form::Parquet(out) => {
+        match &mut self.writer {
+            FileWriter::Parquet(out) => {
                 let Some(out) = out.take() else { return Ok(()) };
                 let properties = WriterProperties::builder()
                     .set_compression(Compression::SNAPPY)
@@ -126,11 +128,11 @@ impl RowSink for RowWriter {
                     .build();
                 let writer = ArrowWriter::try_new(out, Arc::clone(schema), Some(properties));
                 let writer = writer.map_err(|cause| parquet_error(cause, &self.place))?;
-                self.form = Form::ParquetOpen(Box::new(writer));
+                self.writer = FileWriter::ParquetOpen(Box::new(writer));
                 Ok(())
             }
             // The names are there also when there are no rows.
-            Form::Csv { .. } => self.rows(&RecordBatch::new_empty(Arc::clone(schema))).map(drop),
+            FileWriter::Csv { .. } => self.rows(&RecordBatch::new_empty(Arc::clone(schema))).map(drop),
             _ => Ok(()),
         }
     }
@@ -138,14 +140,14 @@ impl RowSink for RowWriter {
     fn rows(&mut self, batch: &RecordBatch) -> Result<ControlFlow<()>> {
         self.rows += batch.num_rows() as u64;
         let place = &self.place;
-        match &mut self.form {
-            Form::Parquet(_) => return Err(Error::internal("rows are written before their columns are known")),
-            Form::ParquetOpen(writer) => writer.write(batch).map_err(|cause| parquet_error(cause, place))?,
-            Form::Csv { out, has_header } => {
+        match &mut self.writer {
+            FileWriter::Parquet(_) => return Err(Error::internal("rows are written before their columns are known")),
+            FileWriter::ParquetOpen(writer) => writer.write(batch).map_err(|cause| parquet_error(cause, place))?,
+            FileWriter::Csv { out, has_header } => {
                 let text = csv(batch, !std::mem::replace(has_header, true)).map_err(encoding_error)?;
                 out.write_all(&text).map_err(|cause| io_error(cause, place))?;
             }
-            Form::Json(out) => {
+            FileWriter::Json(out) => {
                 let text = json(batch).map_err(encoding_error)?;
                 out.write_all(&text).map_err(|cause| io_error(cause, place))?;
             }

@@ -97,8 +97,8 @@ pub trait KeyedOperator: Debug + Send {
     /// The processing time at which the operator wants a tick even though nothing arrives: a processing-time timer's, a
     /// window's, that of rows held back. In milliseconds since the epoch; `None` for no such time. Asked after each
     /// activation, so it should be at hand. A tick whose processing time is no earlier follows, and the operator does
-    /// in [`advance`](Self::advance) what is due at [`OperatorContext::processing_time_ms`]. No tick follows a wish to
-    /// stop, nor the [end of the input](OperatorContext::end_of_input).
+    /// in [`advance`](Self::advance) what is due at [`OperatorContext::processing_time_ms`]. No tick follows a
+    /// request to stop, nor the [end of the input](OperatorContext::end_of_input).
     fn wake_at_ms(&self) -> Option<i64> {
         None
     }

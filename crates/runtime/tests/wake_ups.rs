@@ -133,7 +133,7 @@ fn what_waits_for_processing_time_is_given_at_the_end_of_the_input() {
 }
 
 #[test]
-fn a_wish_to_stop_gives_nothing_that_waits_and_a_restored_operator_is_woken_for_it() {
+fn a_request_to_stop_gives_nothing_that_waits_and_a_restored_operator_is_woken_for_it() {
     for (before, after) in [(1, 3), (3, 1)] {
         let dir = tempfile::tempdir().expect("a directory");
         let sink = Collected::default();

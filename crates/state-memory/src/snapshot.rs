@@ -51,7 +51,7 @@ impl Snapshot for MemorySnapshot {
             StateSize::add(&mut sizes, &part);
         }
         drop(self.alive);
-        Ok(canonical_handle(self.key_groups, self.states, files, &sizes))
+        canonical_handle(self.key_groups, self.states, files, &sizes)
     }
 }
 

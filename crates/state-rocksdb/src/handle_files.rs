@@ -1,5 +1,6 @@
 //! The files of a handle: whether this backend reads them, and how they come to this machine.
 
+use crate::details::RocksDbDetails;
 use crate::upload::{FORMAT, FORMAT_VERSION};
 use headpond_state::{
     Context, Error, KeyedStateHandle, MaxParallelism, Remedy, RestoredState, Result, StateFile, canonical,
@@ -41,7 +42,7 @@ pub(crate) fn check_format(handle: &KeyedStateHandle, max_parallelism: MaxParall
         ))
         .hint("restore it with the release of Headpond that wrote it"));
     }
-    let written_with = handle.details.get("max-parallelism").and_then(serde_json::Value::as_u64);
+    let written_with = handle.details.read::<RocksDbDetails>()?.max_parallelism;
     if written_with != Some(u64::from(max_parallelism.get())) {
         let groups = written_with.map_or("an unknown number of".to_owned(), |groups| groups.to_string());
         return Err(Error::incompatible(format!(

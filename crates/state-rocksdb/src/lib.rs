@@ -36,6 +36,7 @@ mod column_family;
 mod compaction;
 mod cut;
 mod database;
+mod details;
 mod error;
 mod expiry;
 mod handle_files;

@@ -21,8 +21,10 @@
 
 use crate::column_family::{BASE_LEVEL, column_family_name};
 use crate::database::Rocks;
+use crate::details::{PlacementDetails, RocksDbDetails};
 use headpond_state::{KeyGroupRange, KeyedStateHandle, MaxParallelism, StateDescriptor};
 use rust_rocksdb::LiveFile;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -80,22 +82,19 @@ impl Placement {
 
     /// The placement that a handle's details give, if they give that of all its table files.
     pub(crate) fn from_details(handle: &KeyedStateHandle) -> Option<Placement> {
-        let details = handle.details.get("placement")?;
-        let state_number =
-            |value: &Value| usize::try_from(value.as_u64()?).ok().filter(|state| *state < handle.states.len());
+        let details = handle.details.read::<RocksDbDetails>().ok()?.placement?;
+        let PlacementDetails { files: places, entangled } = PlacementDetails::deserialize(&details).ok()?;
+        let is_state = |state: &usize| *state < handle.states.len();
         let mut files = BTreeMap::new();
-        for (name, place) in details.get("files")?.as_object()? {
-            let [state, level, first, last, smallest, largest] = place.as_array()?.as_slice() else { return None };
-            let group = |value: &Value| u16::try_from(value.as_u64()?).ok();
-            let place = FilePlace {
-                state: state_number(state)?,
-                level: i32::try_from(level.as_u64()?).ok().filter(|level| *level <= BASE_LEVEL)?,
-                groups: KeyGroupRange { start: group(first)?, end: group(last)?.checked_add(1)? },
-                sequences: (smallest.as_u64()?, largest.as_u64()?),
-            };
-            files.insert(name.clone(), place);
+        for (name, (state, level, first, last, smallest, largest)) in places {
+            let is_level = (0..=BASE_LEVEL).contains(&level);
+            let groups = KeyGroupRange { start: first, end: last.checked_add(1)? };
+            let place = FilePlace { state, level, groups, sequences: (smallest, largest) };
+            files.insert(name, (is_level && is_state(&state)).then_some(place)?);
         }
-        let entangled = details.get("entangled")?.as_array()?.iter().map(state_number).collect::<Option<_>>()?;
+        if !entangled.iter().all(is_state) {
+            return None;
+        }
         let placement = Placement { files, entangled };
         let mut tables = handle.files.iter().filter(|file| is_table(&file.name));
         tables.all(|file| placement.files.contains_key(&file.name)).then_some(placement)
@@ -106,9 +105,9 @@ impl Placement {
         let files = self.files.iter().map(|(name, place)| {
             let (first, last) = (place.groups.start, place.groups.end.saturating_sub(1));
             let (smallest, largest) = place.sequences;
-            (name.clone(), json!([place.state, place.level, first, last, smallest, largest]))
+            (name.clone(), (place.state, place.level, first, last, smallest, largest))
         });
-        json!({ "files": files.collect::<serde_json::Map<_, _>>(), "entangled": self.entangled })
+        json!(PlacementDetails { files: files.collect(), entangled: self.entangled.clone() })
     }
 
     fn has_entangled_files(&self, rocks: &Rocks, state: usize, name: &str) -> Result<bool, rust_rocksdb::Error> {
@@ -151,9 +150,9 @@ fn deleted_ranges(properties: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use headpond_state::{CodecId, ContentHash, StateFile, StateKind};
+    use headpond_state::{CodecId, ContentHash, HandleDetails, StateFile, StateKind};
 
-    fn handle(details: Value) -> KeyedStateHandle {
+    fn handle(details: &Value) -> KeyedStateHandle {
         let file = |name: &str| StateFile { name: name.to_owned(), hash: ContentHash([0; 32]), length: 1 };
         KeyedStateHandle {
             format: crate::FORMAT.to_owned(),
@@ -162,7 +161,7 @@ mod tests {
             states: vec![StateDescriptor::new("s", StateKind::Value, CodecId::new("bytes", 1))],
             files: vec![file("CURRENT"), file("000012.sst")],
             entries: 0,
-            details,
+            details: HandleDetails::of_format(details).expect("an object"),
             parts: Vec::new(),
         }
     }
@@ -174,16 +173,16 @@ mod tests {
         let files = [("000012.sst".to_owned(), place)].into();
         let placement = Placement { files, entangled: vec![0] };
         let details = json!({ "placement": placement.to_details() });
-        assert_eq!(Placement::from_details(&handle(details)), Some(placement));
+        assert_eq!(Placement::from_details(&handle(&details)), Some(placement));
     }
 
     #[test]
     fn a_placement_that_lacks_a_file_or_is_none_is_not_taken() {
         for files in [json!({}), json!({ "000012.sst": [0, 6] }), json!({ "000012.sst": [1, 6, 0, 1, 0, 0] })] {
             let details = json!({ "placement": { "files": files, "entangled": [] } });
-            assert_eq!(Placement::from_details(&handle(details)), None);
+            assert_eq!(Placement::from_details(&handle(&details)), None);
         }
-        assert_eq!(Placement::from_details(&handle(Value::Null)), None);
+        assert_eq!(Placement::from_details(&handle(&json!({}))), None);
     }
 
     #[test]

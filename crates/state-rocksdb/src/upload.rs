@@ -6,9 +6,10 @@
 //! ([`placement`](crate::placement)).
 
 use crate::cut::{Cut, LocalFile};
-use headpond_state::{CheckpointSink, KeyedStateHandle, Result, Snapshot, StateFile};
+use crate::details::{CompactionDetails, RocksDbDetails};
+use crate::placement::Placement;
+use headpond_state::{CheckpointSink, HandleDetails, KeyedStateHandle, Result, Snapshot, StateFile};
 use parking_lot::Mutex;
-use serde_json::json;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -55,17 +56,16 @@ impl Snapshot for RocksDbSnapshot {
             files.push(self.upload_file(file, &listing.path(file), sink)?);
         }
         let max_parallelism = self.cut.max_parallelism.get();
-        let mut details = json!({ "max-parallelism": max_parallelism, "sealed-ms": listing.sealed_ms });
-        if let Some(placement) = &listing.placement {
-            details["placement"] = placement.to_details();
-        }
-        if let Some(compacted) = &listing.compacted {
-            details["compaction"] = json!({
-                "ms": compacted.elapsed_us / 1000,
-                "bytes-read": compacted.bytes_read,
-                "bytes-written": compacted.bytes_written,
-            });
-        }
+        let details = RocksDbDetails {
+            max_parallelism: Some(max_parallelism.into()),
+            sealed_ms: Some(listing.sealed_ms),
+            placement: listing.placement.as_ref().map(Placement::to_details),
+            compaction: listing.compacted.as_ref().map(|compacted| CompactionDetails {
+                ms: compacted.elapsed_us / 1000,
+                bytes_read: compacted.bytes_read,
+                bytes_written: compacted.bytes_written,
+            }),
+        };
         Ok(KeyedStateHandle {
             format: FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
@@ -73,7 +73,7 @@ impl Snapshot for RocksDbSnapshot {
             states: self.cut.states.clone(),
             files,
             entries: listing.sizes.iter().map(|size| size.entries).sum(),
-            details,
+            details: HandleDetails::of_format(&details)?,
             parts: Vec::new(),
         }
         .with_state_sizes(&listing.sizes))

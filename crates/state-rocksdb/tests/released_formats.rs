@@ -99,7 +99,8 @@ fn version_1_restores() {
 #[test]
 fn version_1_restores_without_what_was_added_to_its_details() {
     let (mut handle, store) = read(&directory("rocksdb-v1"));
-    handle.details = serde_json::json!({ "max-parallelism": 128 });
+    handle.details =
+        headpond_state::HandleDetails::of_format(&serde_json::json!({ "max-parallelism": 128 })).expect("an object");
     restores(&handle, &store);
 }
 

@@ -151,7 +151,8 @@ fn assert_same_quarter(entries: Vec<(Vec<u8>, Vec<u8>)>, mut all: Box<dyn KeyedS
 fn a_handle_that_does_not_say_where_its_files_belong_restores_the_same() {
     let store = MemoryStore::new();
     let mut handle = two_layers(&store);
-    handle.details = serde_json::json!({ "max-parallelism": MaxParallelism::DEFAULT.get() });
+    let details = serde_json::json!({ "max-parallelism": MaxParallelism::DEFAULT.get() });
+    handle.details = headpond_state::HandleDetails::of_format(&details).expect("an object");
     let (backend, dir) = (backend(), TempDir::new().expect("a temporary directory"));
     let mut keyed = open(&backend, dir.path(), LAST_QUARTER, std::slice::from_ref(&handle), &store);
     let state = keyed.register(&value_state("s")).expect("the state registers");
@@ -181,10 +182,11 @@ fn a_deleted_range_that_crosses_files_of_a_level_is_moved_entry_by_entry() {
     // They are merged in the background, and then a checkpoint says so.
     let mut handle = handle.expect("there were runs");
     for id in 10.. {
-        if handle.details["placement"]["entangled"] == serde_json::json!([0]) {
+        let details: serde_json::Value = handle.details.read().expect("an object");
+        if details["placement"]["entangled"] == serde_json::json!([0]) {
             break;
         }
-        assert!(id < 500, "the files are not entangled: {}", handle.details);
+        assert!(id < 500, "the files are not entangled: {details}");
         std::thread::sleep(std::time::Duration::from_millis(20));
         handle = checkpoint(&mut *keyed, &store, id, false);
     }

@@ -25,6 +25,7 @@ pub mod descriptor;
 pub mod encoding;
 mod entry;
 pub mod error;
+pub mod handle_details;
 pub mod id;
 pub mod key_group;
 pub mod migration;
@@ -50,6 +51,7 @@ pub use columns::StateColumns;
 pub use cursor::{CursorLimits, EntryBatch, StateCursor};
 pub use descriptor::{AccessPattern, CodecId, EntryOrder, MergeOperator, StateDescriptor, StateKind};
 pub use error::{Context, Error, ErrorKind, Result};
+pub use handle_details::{HandleDetails, StateSize};
 pub use id::{AttemptId, CheckpointId, OperatorId, StateId};
 pub use key_group::{KeyGroup, KeyGroupRange, MaxParallelism};
 pub use migration::{EntryConversion, Migration};
@@ -57,7 +59,7 @@ pub use poison::PoisonGuard;
 pub use registry::{Registration, StateRegistry};
 pub use remedy::Remedy;
 pub use snapshot::{
-    CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile, StateSize,
+    CheckpointSink, CheckpointSource, ContentHash, KeyedStateHandle, Snapshot, SnapshotOptions, StateFile,
 };
 pub use state_reader::StateReader;
 pub use values::ValueBatch;

@@ -11,6 +11,7 @@
 
 use crate::descriptor::StateDescriptor;
 use crate::error::{Error, Result};
+use crate::handle_details::{HandleDetails, StateSize};
 use crate::id::CheckpointId;
 use crate::key_group::KeyGroupRange;
 use serde::{Deserialize, Serialize};
@@ -140,36 +141,13 @@ pub struct KeyedStateHandle {
     pub files: Vec<StateFile>,
     /// Entries of all states, an estimate where the backend cannot know cheaply.
     pub entries: u64,
-    /// What else the format needs.
-    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
-    pub details: serde_json::Value,
+    /// What else there is to say.
+    #[serde(default, skip_serializing_if = "HandleDetails::is_empty")]
+    pub details: HandleDetails,
     /// The handles of other backends that hold a part of this state: what a backend that is built on others leaves.
     /// They are its own to read; their files are kept, checked and counted as this handle's are.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<KeyedStateHandle>,
-}
-
-/// The member of a handle's details that has the size of each state.
-const STATE_SIZES: &str = "state-sizes";
-
-/// What one state of a handle takes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StateSize {
-    /// Entries, an estimate where the backend cannot know cheaply.
-    pub entries: u64,
-    /// Bytes: of its files where a state has files of its own, else of its keys and values.
-    pub bytes: u64,
-}
-
-impl StateSize {
-    /// Adds the sizes of a part to those of the whole, state by state.
-    pub fn add(whole: &mut Vec<StateSize>, part: &[StateSize]) {
-        whole.resize(whole.len().max(part.len()), StateSize::default());
-        for (whole, part) in whole.iter_mut().zip(part) {
-            whole.entries += part.entries;
-            whole.bytes += part.bytes;
-        }
-    }
 }
 
 impl KeyedStateHandle {
@@ -178,15 +156,13 @@ impl KeyedStateHandle {
     pub fn with_state_sizes(mut self, sizes: &[StateSize]) -> Self {
         let mut sizes = sizes.to_vec();
         sizes.resize(self.states.len(), StateSize::default());
-        let sizes = sizes.iter().map(|size| serde_json::json!({ "entries": size.entries, "bytes": size.bytes }));
-        self.details[STATE_SIZES] = sizes.collect();
+        self.details.state_sizes = Some(sizes);
         self
     }
 
     /// The size of each state, in the order of the states; `None` for handles of releases that did not note it.
-    pub fn state_sizes(&self) -> Option<Vec<StateSize>> {
-        let sizes: Vec<StateSize> = serde_json::from_value(self.details.get(STATE_SIZES)?.clone()).ok()?;
-        (sizes.len() == self.states.len()).then_some(sizes)
+    pub fn state_sizes(&self) -> Option<&[StateSize]> {
+        self.details.state_sizes.as_deref().filter(|sizes| sizes.len() == self.states.len())
     }
 
     /// Whether its numbers of entries are estimates: only who writes entries one by one counts them.

@@ -83,7 +83,7 @@ pub fn manifest(id: CheckpointId, attempt: &AttemptId, files: Vec<StateFile>) ->
                 states: vec![StateDescriptor::new("totals", StateKind::Aggregating, CodecId::new("row", 1))],
                 files,
                 entries: 16,
-                details: serde_json::Value::Null,
+                details: headpond_state::HandleDetails::default(),
                 parts: Vec::new(),
             }),
         }],

@@ -80,7 +80,7 @@ impl CheckpointStorage {
     }
 
     /// Notes durably that the owner begins with `start` and leaves the other checkpoints behind. To be called before
-    /// any output is taken back, whenever a restart without a wish would begin elsewhere.
+    /// any output is taken back, whenever a restart that names no checkpoint would begin elsewhere.
     ///
     /// # Errors
     /// As the store's.

@@ -61,7 +61,7 @@ impl JobControl {
     fn request(&self, last: bool) -> Receiver<Result<HeldCheckpoint>> {
         let (sender, answer) = bounded(1);
         {
-            // Both at once, for who looks at the same time: the wish for a last checkpoint is none for another.
+            // Both at once, for who looks at the same time: the request for a last checkpoint is none for another.
             let mut requests = self.0.requests.lock();
             requests.push(CheckpointRequest { sender, last });
             if last {

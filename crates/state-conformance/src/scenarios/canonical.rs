@@ -3,7 +3,9 @@
 use crate::subject::{Entries, contents, point_state, register, scan_state, write};
 use crate::{BackendFixture, Subject};
 use headpond_state::canonical::{canonical_handle, put_canonical};
-use headpond_state::{ErrorKind, KeyGroupRange, KeyedStateHandle, MaxParallelism, MergeOperator, StateDescriptor};
+use headpond_state::{
+    ErrorKind, HandleDetails, KeyGroupRange, KeyedStateHandle, MaxParallelism, MergeOperator, StateDescriptor,
+};
 use std::ops::ControlFlow;
 
 fn states() -> [StateDescriptor; 3] {
@@ -25,7 +27,7 @@ fn canonical(subject: &Subject, range: KeyGroupRange, max_parallelism: MaxParall
         None => Ok(ControlFlow::Break(())),
     })
     .expect("the entries are written");
-    canonical_handle(range, states().to_vec(), vec![(file, range)], &sizes)
+    canonical_handle(range, states().to_vec(), vec![(file, range)], &sizes).expect("details")
 }
 
 /// State moves between backends in canonical form.
@@ -83,7 +85,7 @@ pub fn a_file_of_a_released_version_restores(fixture: &dyn BackendFixture) {
         states: states().to_vec(),
         files: vec![file],
         entries: 8,
-        details: serde_json::Value::Null,
+        details: HandleDetails::default(),
         parts: Vec::new(),
     };
     let mut keyed = subject.restore(&[handle]);

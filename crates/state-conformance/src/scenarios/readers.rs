@@ -106,7 +106,7 @@ pub fn a_reader_of_a_canonical_handle_sees_the_same(fixture: &dyn BackendFixture
         StateSize::add(&mut sizes, &part);
         (file, range)
     });
-    let handle = canonical_handle(subject.all_groups(), states().to_vec(), files.to_vec(), &sizes);
+    let handle = canonical_handle(subject.all_groups(), states().to_vec(), files.to_vec(), &sizes).expect("details");
     let dir = tempfile::tempdir().expect("a temporary directory");
     let source = subject.store();
     let restored = RestoredState { handle: &handle, source };

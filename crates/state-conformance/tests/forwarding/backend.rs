@@ -1,10 +1,10 @@
 //! A backend that keeps its state in another one.
 
 use headpond_state::{
-    Capabilities, CheckpointId, CheckpointSink, Error, KeyBatch, KeyGroupRange, KeyedBackendParams, KeyedStateBackend,
-    KeyedStateHandle, MaxParallelism, ReadManyVisitor, ReadVisitor, RestoredState, Result, ScanManyVisitor, ScanRange,
-    ScanVisitor, Snapshot, SnapshotOptions, StateBackend, StateDescriptor, StateId, StateReader, StateUsage,
-    WriteBatch,
+    Capabilities, CheckpointId, CheckpointSink, Error, HandleDetails, KeyBatch, KeyGroupRange, KeyedBackendParams,
+    KeyedStateBackend, KeyedStateHandle, MaxParallelism, ReadManyVisitor, ReadVisitor, RestoredState, Result,
+    ScanManyVisitor, ScanRange, ScanVisitor, Snapshot, SnapshotOptions, StateBackend, StateDescriptor, StateId,
+    StateReader, StateUsage, WriteBatch,
 };
 use std::fmt;
 use std::path::Path;
@@ -156,7 +156,7 @@ struct ForwardingSnapshot {
 impl Snapshot for ForwardingSnapshot {
     fn upload(self: Box<Self>, sink: &dyn CheckpointSink) -> Result<KeyedStateHandle> {
         let behind = self.behind.upload(sink)?;
-        let sizes = behind.state_sizes().unwrap_or_default();
+        let sizes = behind.state_sizes().unwrap_or_default().to_vec();
         let handle = KeyedStateHandle {
             format: FORMAT.to_owned(),
             format_version: FORMAT_VERSION,
@@ -164,7 +164,7 @@ impl Snapshot for ForwardingSnapshot {
             states: behind.states.clone(),
             files: Vec::new(),
             entries: behind.entries,
-            details: serde_json::Value::Null,
+            details: HandleDetails::default(),
             parts: vec![behind],
         };
         Ok(handle.with_state_sizes(&sizes))

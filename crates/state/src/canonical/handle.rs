@@ -4,13 +4,21 @@ use super::{BLOCK_TARGET, CanonicalEntry, CanonicalReader, CanonicalWriter, FORM
 use crate::backend::RestoredState;
 use crate::descriptor::StateDescriptor;
 use crate::error::{Context, Error, Result};
+use crate::handle_details::{HandleDetails, StateSize};
 use crate::key_group::{KeyGroupRange, MaxParallelism};
-use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile, StateSize};
+use crate::snapshot::{CheckpointSink, KeyedStateHandle, StateFile};
+use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 
-/// The member of a handle's details that has the key groups of each file.
-const FILE_KEY_GROUPS: &str = "file-key-groups";
+/// What a canonical handle says besides its files.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct CanonicalDetails {
+    /// The key groups of each file; without it, any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file_key_groups: Option<Vec<KeyGroupRange>>,
+}
 
 /// Streams one canonical file into a checkpoint and returns it with what it has of each state.
 ///
@@ -36,24 +44,27 @@ pub fn put_canonical(
 
 /// The handle of canonical files, each with the key groups it holds; `sizes` are those of the states in all files
 /// together.
+///
+/// # Errors
+/// [`Internal`](crate::ErrorKind::Internal) when the details are not JSON, which they are.
 pub fn canonical_handle(
     key_groups: KeyGroupRange,
     states: Vec<StateDescriptor>,
     files: Vec<(StateFile, KeyGroupRange)>,
     sizes: &[StateSize],
-) -> KeyedStateHandle {
+) -> Result<KeyedStateHandle> {
     let (files, ranges): (Vec<_>, Vec<_>) = files.into_iter().unzip();
-    KeyedStateHandle {
+    let handle = KeyedStateHandle {
         format: FORMAT.to_owned(),
         format_version: FORMAT_VERSION,
         key_groups,
         states,
         files,
         entries: sizes.iter().map(|size| size.entries).sum(),
-        details: serde_json::json!({ FILE_KEY_GROUPS: ranges }),
+        details: HandleDetails::of_format(&CanonicalDetails { file_key_groups: Some(ranges) })?,
         parts: Vec::new(),
-    }
-    .with_state_sizes(sizes)
+    };
+    Ok(handle.with_state_sizes(sizes))
 }
 
 /// Visits the entries of a canonical handle that belong to `key_groups`, file by file, each file in ascending order.
@@ -134,11 +145,9 @@ pub fn check_format(handle: &KeyedStateHandle) -> Result<()> {
 
 /// The key groups of each file, if the handle says them.
 fn file_key_groups(handle: &KeyedStateHandle) -> Result<Option<Vec<KeyGroupRange>>> {
-    let Some(ranges) = handle.details.get(FILE_KEY_GROUPS) else { return Ok(None) };
-    let ranges: Vec<KeyGroupRange> = serde_json::from_value(ranges.clone())
-        .map_err(|cause| Error::corrupt(format!("bad `{FILE_KEY_GROUPS}` of a state handle")).because(cause))?;
+    let Some(ranges) = handle.details.read::<CanonicalDetails>()?.file_key_groups else { return Ok(None) };
     if ranges.len() != handle.files.len() {
-        return Err(Error::corrupt(format!("`{FILE_KEY_GROUPS}` of a state handle does not match its files")));
+        return Err(Error::corrupt("a state handle has other key groups than files"));
     }
     Ok(Some(ranges))
 }

@@ -2,8 +2,8 @@
 
 use super::{BLOCK_HEADER_LEN, BLOCK_TAG, BLOCK_TARGET, END_LEN, END_TAG, FORMAT_VERSION, HEADER_LEN, MAGIC};
 use crate::error::{Error, ErrorKind, Result};
+use crate::handle_details::StateSize;
 use crate::key_group::MaxParallelism;
-use crate::snapshot::StateSize;
 use std::io::{self, Write};
 use xxhash_rust::xxh3::xxh3_64;
 

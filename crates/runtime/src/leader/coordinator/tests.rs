@@ -113,7 +113,7 @@ fn aligned_workers_are_told_how_far_all_have_read_and_ticks_open_for_rows_up_to_
 }
 
 #[test]
-fn a_wish_to_stop_is_a_last_cut_that_is_not_the_end_of_input() {
+fn a_request_to_stop_is_a_last_cut_that_is_not_the_end_of_input() {
     let now = Instant::now();
     let mut coordinator = coordinator(pace(), now);
     coordinator.report(0, 0, ReportBody::Ready(true));
@@ -200,7 +200,7 @@ fn processing_times_close_to_each_other_share_a_tick() {
 }
 
 #[test]
-fn no_processing_time_opens_a_tick_before_the_ticks_in_flight_are_done_or_after_a_wish_to_stop() {
+fn no_processing_time_opens_a_tick_before_the_ticks_in_flight_are_done_or_after_a_request_to_stop() {
     let now = Instant::now();
     let mut coordinator = coordinator(Pace { checkpoint_interval: None, tick_interval: Duration::ZERO, ..pace() }, now);
     for at_ms in [1000, 1001] {
