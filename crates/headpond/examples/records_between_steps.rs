@@ -7,8 +7,8 @@
 //! Events go through two steps with a key each, so each is written and read twice between a source, the steps and the
 //! end. `perf record -e cpu-clock` tells how much of it that is.
 
-use headpond::stream::StreamExecutionEnvironment;
-use headpond::{Error, Result};
+use headpond::prelude::*;
+
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -26,6 +26,7 @@ fn main() -> Result<()> {
     let count = std::env::args().nth(1).map_or(Ok(5_000_000), |text| text.parse::<u64>());
     let count = count.map_err(|cause| Error::invalid("give a number of events").because(cause))?;
     let env = StreamExecutionEnvironment::new();
+    env.set_state_backend(HashMapStateBackend::new());
     let visits = (0..count).map(|number| {
         let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20;
         Visit { user: mixed % 100_000, page: format!("/page/{:05}", mixed % 5_000), ms: number as i64, visits: 1 }
