@@ -309,7 +309,8 @@ constructors! {
     corrupt => Corrupt, exhausted => ResourceExhausted, fenced => Fenced, closed => Closed, broken_pipe => BrokenPipe, internal => Internal,
 }
 
-/// The message, the places and the causes, and how many [further](Error::further) errors there are; whatever they name is [printable](crate::printable).
+/// The message, the places and the causes, and how many [further](Error::further) errors there are; whatever they
+/// name is [printable](crate::printable).
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Alone(self))?;
