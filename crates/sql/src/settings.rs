@@ -2,15 +2,19 @@
 
 use crate::mini_batch::MiniBatch;
 use headpond_config::{Config, ConfigError, ConfigErrorKind, options};
+use headpond_functions::Settings;
 use headpond_rows::RowFormat;
 use headpond_state::ttl::TtlConfig;
 use headpond_state::{Context, Error, Result};
+use std::sync::Arc;
 
 /// The options that planning depends on.
 #[derive(Debug, Clone)]
 pub(crate) struct JobSettings {
     /// `table.local-time-zone`.
     pub(crate) time_zone: String,
+    /// What functions follow: the time zone, and `table.exec.integer-overflow`.
+    pub(crate) functions: Arc<Settings>,
     /// `table.exec.state.ttl`.
     pub(crate) ttl: Option<TtlConfig>,
     /// `state.serialization.format`.
@@ -30,11 +34,14 @@ impl JobSettings {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a time zone that does not exist.
     pub(crate) fn of(config: &Config) -> Result<Self> {
         let time_zone = config.get(&options::LOCAL_TIME_ZONE);
-        if time_zone.parse::<arrow_array::timezone::Tz>().is_err() {
-            return Err(Error::invalid(format!("there is no time zone `{time_zone}`"))
+        let wraps = config.get(&options::INTEGER_OVERFLOW) == options::IntegerOverflow::Wrap;
+        let known = time_zone.parse::<arrow_array::timezone::Tz>().ok();
+        let functions = known.and_then(|_| Settings::new(&time_zone, wraps)).ok_or_else(|| {
+            Error::invalid(format!("there is no time zone `{time_zone}`"))
                 .hint("use a name such as America/New_York, or an offset such as +02:00")
-                .with(Context::Option, options::LOCAL_TIME_ZONE.key()));
-        }
+                .with(Context::Option, options::LOCAL_TIME_ZONE.key())
+        })?;
+        let functions = Arc::new(functions);
         let ttl_ms = i64::try_from(config.get(&options::STATE_TTL).as_millis()).unwrap_or(i64::MAX);
         let format = match config.get(&options::STATE_SERIALIZATION_FORMAT) {
             options::SerializationFormat::Row => RowFormat::Row,
@@ -48,7 +55,7 @@ impl JobSettings {
         let ttl = (ttl_ms > 0).then(|| TtlConfig::new(ttl_ms));
         let late_rows = config.get(&options::LATE_ROWS_TABLE);
         let cdc_events_duplicate = config.get(&options::CDC_EVENTS_DUPLICATE);
-        Ok(JobSettings { time_zone, ttl, format, mini_batch, late_rows, cdc_events_duplicate })
+        Ok(JobSettings { time_zone, functions, ttl, format, mini_batch, late_rows, cdc_events_duplicate })
     }
 }
 

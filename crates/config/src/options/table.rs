@@ -1,8 +1,18 @@
 //! How SQL behaves.
 
 use super::section::options;
-use crate::ConfigOption;
+use crate::{Choice, ConfigOption, choices};
 use std::time::Duration;
+
+choices! {
+    /// What happens to a whole number that grows beyond its type.
+    pub enum IntegerOverflow {
+        /// The job fails.
+        Fail = Choice::new("fail"),
+        /// It wraps around, as in Flink.
+        Wrap = Choice::new("wrap"),
+    }
+}
 
 options! {
     "SQL",
@@ -54,6 +64,13 @@ options! {
         "false",
         "Whether a source that gives all changes of its rows may give some again, after a restart of its own, say. For a table with a \
          primary key the last row of each key is then kept, and what is given again is left out.",
+    );
+    /// What happens to a whole number that grows beyond its type.
+    INTEGER_OVERFLOW: IntegerOverflow = ConfigOption::new(
+        "table.exec.integer-overflow",
+        "fail",
+        "What arithmetic, casts and sums do with a whole number that grows beyond its type: `fail`, or `wrap` around without a word, as \
+         Flink does.",
     );
     /// Where rows go that come too late for their windows.
     LATE_ROWS_TABLE: Option<String> = ConfigOption::unset(

@@ -99,6 +99,8 @@ pub(crate) struct AggregatePlan {
     pub(crate) layout: Layout,
     /// Whether an update needs no `-U`: the new row overwrites the old one.
     pub(crate) overwrites: bool,
+    /// Whether sums of whole numbers wrap around in the type of their result.
+    pub(crate) wraps: bool,
     /// Whether and how long changes are buffered.
     pub(crate) mini_batch: Option<MiniBatch>,
     /// The form in which it is kept.

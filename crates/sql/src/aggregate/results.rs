@@ -3,8 +3,10 @@
 use super::accumulators::Accumulators;
 use super::cell::CellValues;
 use super::layout::{AggregateCall, AggregateFunction, AggregatePlan, CallCells};
-use arrow_array::types::Decimal128Type;
-use arrow_array::{ArrayRef, Decimal128Array, Float64Array, Int64Array, PrimitiveArray};
+use arrow_array::types::{Decimal128Type, Int8Type, Int16Type, Int32Type, Int64Type};
+use arrow_array::{
+    ArrayRef, ArrowPrimitiveType, Decimal128Array, Float32Array, Float64Array, Int64Array, PrimitiveArray,
+};
 use arrow_buffer::NullBuffer;
 use arrow_schema::DataType;
 use headpond_rows::arrow::column_of;
@@ -16,16 +18,20 @@ use std::sync::Arc;
 /// The results of all calls for all groups.
 pub(super) fn results(plan: &AggregatePlan, accumulators: &Accumulators) -> Result<Vec<ArrayRef>> {
     let calls = plan.calls.iter().zip(&plan.layout.of_calls);
-    calls.map(|(call, cells)| result(call, *cells, accumulators)).collect()
+    calls.map(|(call, cells)| result(call, *cells, accumulators, plan.wraps)).collect()
 }
 
-fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) -> Result<ArrayRef> {
+fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators, wraps: bool) -> Result<ArrayRef> {
     let Some(value) = cells.value else {
         return Ok(Arc::new(Int64Array::from(accumulators.rows.clone())));
     };
     let cell = &accumulators.cells[value];
     if call.function == AggregateFunction::Avg {
         return average(call, cells, accumulators);
+    }
+    if let (AggregateFunction::Sum, CellValues::Integers(values)) = (call.function, &cell.values) {
+        let values = values.iter().zip(&cell.set).map(|(value, set)| set.then_some(*value));
+        return whole(values, wraps, call);
     }
     let has_nulls = cell.set.iter().any(|set| !set);
     let nulls = has_nulls.then(|| NullBuffer::from(cell.set.as_slice()));
@@ -38,6 +44,14 @@ fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) -
         (CellValues::Exact(sums), DataType::Float64) => {
             let values: Vec<f64> = sums.iter().map(ExactSum::value).collect();
             Arc::new(Float64Array::new(values.into(), nulls))
+        }
+        (CellValues::Floats { sums, lost }, DataType::Float32) if call.function == AggregateFunction::Sum => {
+            let values: Vec<f32> = sums.iter().zip(lost).map(|(sum, lost)| (sum + lost) as f32).collect();
+            Arc::new(Float32Array::new(values.into(), nulls))
+        }
+        (CellValues::Exact(sums), DataType::Float32) => {
+            let values: Vec<f32> = sums.iter().map(|sum| sum.value() as f32).collect();
+            Arc::new(Float32Array::new(values.into(), nulls))
         }
         (CellValues::Decimals(values), DataType::Decimal128(precision, scale)) => {
             let array = Decimal128Array::new(values.clone().into(), nulls);
@@ -61,6 +75,22 @@ fn average(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) 
     let Some(value) = cells.value else { return Err(Error::internal("an average lacks its sum")) };
     let counts = (0..accumulators.len()).map(|group| accumulators.count(cells.count, group));
     Ok(match (&accumulators.cells[value].values, &call.output) {
+        // Of whole numbers it is one, cut off as a quotient is.
+        (CellValues::Integers(sums), _) => {
+            let averages = sums.iter().zip(counts).map(|(sum, count)| (count != 0).then(|| sum.wrapping_div(count)));
+            return whole(averages, false, call);
+        }
+        (CellValues::Floats { sums, lost }, DataType::Float32) => {
+            let averages = sums.iter().zip(lost).zip(counts);
+            let averages =
+                averages.map(|((sum, lost), count)| (count != 0).then(|| ((sum + lost) / count as f64) as f32));
+            Arc::new(averages.collect::<Float32Array>())
+        }
+        (CellValues::Exact(sums), DataType::Float32) => {
+            let averages = sums.iter().zip(counts);
+            let averages = averages.map(|(sum, count)| (count != 0).then(|| (sum.value() / count as f64) as f32));
+            Arc::new(averages.collect::<Float32Array>())
+        }
         (CellValues::Floats { sums, lost }, DataType::Float64) => {
             let averages = sums.iter().zip(lost).zip(counts);
             let averages = averages.map(|((sum, lost), count)| (count != 0).then(|| (sum + lost) / count as f64));
@@ -91,6 +121,27 @@ fn average(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) 
         }
         _ => return Err(Error::internal("an average has an unexpected type")),
     })
+}
+
+/// Whole numbers in the result's type.
+fn whole(values: impl Iterator<Item = Option<i64>>, wraps: bool, call: &AggregateCall) -> Result<ArrayRef> {
+    fn column<T: ArrowPrimitiveType>(
+        values: impl Iterator<Item = Option<i64>>,
+        narrow: impl Fn(i64) -> Option<T::Native>,
+        call: &AggregateCall,
+    ) -> Result<ArrayRef> {
+        let fitting = values.map(|value| match value {
+            None => Ok(None),
+            Some(value) => narrow(value).map(Some).ok_or_else(|| beyond(call)),
+        });
+        Ok(Arc::new(fitting.collect::<Result<PrimitiveArray<T>>>()?))
+    }
+    match &call.output {
+        DataType::Int8 => column::<Int8Type>(values, |v| i8::try_from(v).ok().or(wraps.then_some(v as i8)), call),
+        DataType::Int16 => column::<Int16Type>(values, |v| i16::try_from(v).ok().or(wraps.then_some(v as i16)), call),
+        DataType::Int32 => column::<Int32Type>(values, |v| i32::try_from(v).ok().or(wraps.then_some(v as i32)), call),
+        _ => column::<Int64Type>(values, Some, call),
+    }
 }
 
 /// The quotient, rounded half away from zero.

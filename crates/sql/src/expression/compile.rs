@@ -1,15 +1,14 @@
 //! From DataFusion's logical expressions to physical ones.
 
-use crate::plan::planning_error;
+use crate::plan::{Session, planning_error};
 use arrow_schema::{DataType, SchemaRef};
-use datafusion_common::config::ConfigOptions;
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
 use datafusion_common::{DFSchema, DFSchemaRef};
 use datafusion_expr::execution_props::ExecutionProps;
 use datafusion_expr::physical_planning_context::PhysicalPlanningContext;
-use datafusion_expr::{Cast, Expr, ExprSchemable};
-use datafusion_optimizer::analyzer::type_coercion::TypeCoercionRewriter;
+use datafusion_expr::{Expr, ExprSchemable};
 use datafusion_physical_expr::{PhysicalExpr, create_physical_expr};
+use headpond_functions::Typing;
 use headpond_state::Result;
 use std::sync::Arc;
 
@@ -17,43 +16,23 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub(crate) struct Compiler {
     schema: DFSchemaRef,
+    typing: Typing,
     properties: ExecutionProps,
 }
 
 impl Compiler {
     /// A compiler for rows of `schema`, whose columns have names of their own.
-    pub(crate) fn new(schema: &SchemaRef, options: &Arc<ConfigOptions>) -> Result<Self> {
+    pub(crate) fn new(schema: &SchemaRef, session: &Session) -> Result<Self> {
         let mut properties = ExecutionProps::new();
-        properties.mark_start_execution(Arc::clone(options));
+        properties.mark_start_execution(Arc::clone(session.config_options()));
         let schema = DFSchema::try_from(Arc::clone(schema)).map_err(planning_error)?;
-        Ok(Compiler { schema: Arc::new(schema), properties })
+        Ok(Compiler { schema: Arc::new(schema), typing: session.typing(), properties })
     }
 
     /// The expression, ready to run.
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Arc<dyn PhysicalExpr>> {
-        let expr = self.in_local_time(expr.clone())?;
-        create_physical_expr(&expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
+        create_physical_expr(expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
             .map_err(planning_error)
-    }
-
-    /// Arrow's cast from an instant to a timestamp without zone gives the time in UTC; ours gives it in the session's
-    /// zone.
-    fn in_local_time(&self, expr: Expr) -> Result<Expr> {
-        expr.transform_up(|expr| {
-            let (inner, to) = match &expr {
-                Expr::Cast(cast) => (&cast.expr, cast.field.data_type()),
-                Expr::TryCast(cast) => (&cast.expr, cast.field.data_type()),
-                _ => return Ok(Transformed::no(expr)),
-            };
-            let from = inner.get_type(&self.schema)?;
-            if !matches!((&from, to), (DataType::Timestamp(_, Some(_)), DataType::Timestamp(_, None))) {
-                return Ok(Transformed::no(expr));
-            }
-            let local = datafusion_functions::datetime::to_local_time().call(vec![inner.as_ref().clone()]);
-            Ok(Transformed::yes(Expr::Cast(Cast::new(Box::new(local), to.clone()))))
-        })
-        .data()
-        .map_err(planning_error)
     }
 
     /// The expression as a value of type `data_type`.
@@ -62,7 +41,7 @@ impl Compiler {
         if actual == *data_type {
             return Ok(expr);
         }
-        Ok(Expr::Cast(Cast::new(Box::new(expr), data_type.clone())))
+        self.typing.converted(expr, &self.schema, data_type).map_err(planning_error)
     }
 
     /// Whether an expression may be NULL.
@@ -74,11 +53,6 @@ impl Compiler {
     pub(crate) fn data_type(&self, expr: &Expr) -> Result<DataType> {
         expr.get_type(&self.schema).map_err(planning_error)
     }
-}
-
-/// The expression with the casts that its functions and operators need.
-pub(crate) fn coerce(expr: Expr, schema: &DFSchema) -> Result<Expr> {
-    expr.rewrite(&mut TypeCoercionRewriter::new(schema)).data().map_err(planning_error)
 }
 
 /// The expression with every column replaced by what `column` gives for it.

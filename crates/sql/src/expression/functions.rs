@@ -1,86 +1,42 @@
-//! The functions that queries may call.
+//! The functions that queries may call: those of SQL, and those of windows.
 
-use super::clock::clock_functions;
-use super::date_format::date_format;
-use super::to_timestamp_ltz::to_timestamp_ltz;
 use super::window::window_functions;
-use datafusion_common::config::ConfigOptions;
 use datafusion_expr::planner::ExprPlanner;
-use datafusion_expr::{AggregateUDF, HigherOrderUDF, ScalarUDF};
+use datafusion_expr::{AggregateUDF, ScalarUDF};
+use headpond_functions::{Settings, SyntaxPlanner, UnboundFunction, aggregate};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
 /// Functions by name.
 pub(crate) struct Functions {
-    scalar: BTreeMap<String, Arc<ScalarUDF>>,
-    higher_order: BTreeMap<String, Arc<HigherOrderUDF>>,
-    aggregate: BTreeMap<String, Arc<AggregateUDF>>,
+    settings: Arc<Settings>,
+    windows: BTreeMap<String, Arc<ScalarUDF>>,
     planners: Vec<Arc<dyn ExprPlanner>>,
 }
 
 impl Functions {
-    /// All functions, for a session with these options.
-    pub(crate) fn new(options: &ConfigOptions) -> Self {
-        let mut scalar = BTreeMap::new();
-        let defaults = datafusion_functions::all_default_functions()
-            .into_iter()
-            .chain(datafusion_functions_nested::all_default_nested_functions())
-            .filter(|function| function.name() != "current_time");
-        for function in defaults {
-            let function = match function.inner().with_updated_config(options) {
-                Some(configured) => Arc::new(configured),
-                None => function,
-            };
-            register(&mut scalar, function);
-        }
-        for function in clock_functions(options) {
-            register(&mut scalar, function);
-        }
-        register(&mut scalar, date_format());
-        register(&mut scalar, to_timestamp_ltz(options));
-        for function in window_functions() {
-            register(&mut scalar, function);
-        }
-        let higher_order = datafusion_functions_nested::all_default_higher_order_functions()
-            .into_iter()
-            .map(|function| (function.name().to_owned(), function))
-            .collect();
-        let aggregate = [
-            datafusion_functions_aggregate::count::count_udaf(),
-            datafusion_functions_aggregate::sum::sum_udaf(),
-            datafusion_functions_aggregate::min_max::min_udaf(),
-            datafusion_functions_aggregate::min_max::max_udaf(),
-            datafusion_functions_aggregate::average::avg_udaf(),
-        ];
-        Functions {
-            scalar,
-            higher_order,
-            aggregate: aggregate.into_iter().map(|function| (function.name().to_owned(), function)).collect(),
-            planners: vec![
-                Arc::new(datafusion_functions_nested::planner::NestedFunctionPlanner),
-                Arc::new(datafusion_functions_nested::planner::FieldAccessPlanner),
-                Arc::new(datafusion_functions::core::planner::CoreFunctionPlanner::default()),
-                Arc::new(datafusion_functions::datetime::planner::DatetimeFunctionPlanner),
-                Arc::new(datafusion_functions::unicode::planner::UnicodeFunctionPlanner),
-                Arc::new(datafusion_functions_aggregate::planner::AggregateFunctionPlanner),
-            ],
-        }
+    /// All functions, for a session with these settings.
+    pub(crate) fn new(settings: Arc<Settings>) -> Self {
+        let windows = window_functions().map(|function| (function.name().to_owned(), function)).collect();
+        let planners: Vec<Arc<dyn ExprPlanner>> = vec![Arc::new(SyntaxPlanner::new(Arc::clone(&settings)))];
+        Functions { settings, windows, planners }
     }
 
-    /// The scalar function of this name, in any case.
+    /// The scalar function of this name, in any case. A name that no function has is one, too, until types are found:
+    /// then it is refused.
     pub(crate) fn scalar(&self, name: &str) -> Option<Arc<ScalarUDF>> {
-        self.scalar.get(&name.to_lowercase()).cloned()
-    }
-
-    /// The function of this name that takes functions.
-    pub(crate) fn higher_order(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
-        self.higher_order.get(&name.to_lowercase()).cloned()
+        let lower = name.to_lowercase();
+        if let Some(window) = self.windows.get(&lower) {
+            return Some(Arc::clone(window));
+        }
+        let is_another = self.aggregate(name).is_some() || matches!(lower.as_str(), super::ROW_NUMBER | "unnest");
+        (!is_another).then(|| UnboundFunction::of(name, &self.settings))
     }
 
     /// The aggregate function of this name.
     pub(crate) fn aggregate(&self, name: &str) -> Option<Arc<AggregateUDF>> {
-        self.aggregate.get(&name.to_lowercase()).cloned()
+        aggregate(name)
     }
 
     /// What plans operators and syntax that stand for functions.
@@ -88,29 +44,14 @@ impl Functions {
         &self.planners
     }
 
-    pub(crate) fn scalar_names(&self) -> Vec<String> {
-        self.scalar.keys().cloned().collect()
-    }
-
-    pub(crate) fn higher_order_names(&self) -> Vec<String> {
-        self.higher_order.keys().cloned().collect()
-    }
-
-    pub(crate) fn aggregate_names(&self) -> Vec<String> {
-        self.aggregate.keys().cloned().collect()
+    /// The names of the functions of windows.
+    pub(crate) fn window_names(&self) -> Vec<String> {
+        self.windows.keys().cloned().collect()
     }
 }
 
 impl fmt::Debug for Functions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let counts = (self.scalar.len(), self.higher_order.len(), self.aggregate.len());
-        write!(f, "Functions {{ scalar: {}, higher order: {}, aggregate: {} }}", counts.0, counts.1, counts.2)
+        write!(f, "Functions {{ windows: {} }}", self.windows.len())
     }
-}
-
-fn register(functions: &mut BTreeMap<String, Arc<ScalarUDF>>, function: Arc<ScalarUDF>) {
-    for alias in function.aliases() {
-        functions.insert(alias.clone(), Arc::clone(&function));
-    }
-    functions.insert(function.name().to_owned(), function);
 }

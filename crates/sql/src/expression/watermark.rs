@@ -7,8 +7,9 @@ use arrow_array::types::TimestampMillisecondType;
 use arrow_array::{Int64Array, RecordBatch};
 use arrow_schema::{DataType, TimeUnit};
 use datafusion_common::{DataFusionError, ScalarValue};
-use datafusion_expr::{BinaryExpr, Expr, Operator};
+use datafusion_expr::Expr;
 use datafusion_physical_expr::PhysicalExpr;
+use headpond_functions::sum_of;
 use headpond_runtime::source::{WatermarkFactory, WatermarkStrategy};
 use headpond_state::Result;
 use std::sync::Arc;
@@ -24,11 +25,10 @@ pub(crate) fn watermark_factory(table: &str, compiler: &Compiler, expr: &Expr) -
 }
 
 /// The time and the milliseconds of `time - INTERVAL …`, where that is a subtraction of milliseconds and no matter of
-/// calendars. Arrow computes it by calendar for every row, which costs more than all else a source does.
+/// calendars: it is computed in the same pass as what else is done with the time.
 fn delayed<'e>(compiler: &Compiler, expr: &'e Expr) -> Result<Option<(&'e Expr, i64)>> {
-    let Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) = expr else { return Ok(None) };
-    let Expr::Literal(interval, _) = right.as_ref() else { return Ok(None) };
-    let DataType::Timestamp(TimeUnit::Millisecond, zone) = compiler.data_type(left)? else { return Ok(None) };
+    let Some((left, -1, Expr::Literal(interval, _))) = sum_of(expr) else { return Ok(None) };
+    let DataType::Timestamp(TimeUnit::Millisecond, _) = compiler.data_type(left)? else { return Ok(None) };
     let (days, ms) = match interval {
         ScalarValue::IntervalDayTime(Some(interval)) => (interval.days, i64::from(interval.milliseconds)),
         ScalarValue::IntervalMonthDayNano(Some(interval))
@@ -38,8 +38,7 @@ fn delayed<'e>(compiler: &Compiler, expr: &'e Expr) -> Result<Option<(&'e Expr, 
         }
         _ => return Ok(None),
     };
-    // Where clocks are changed a day has not always 24 hours.
-    Ok((days == 0 || zone.is_none()).then(|| (left.as_ref(), i64::from(days) * 86_400_000 + ms)))
+    Ok(Some((left, i64::from(days) * 86_400_000 + ms)))
 }
 
 #[derive(Debug, Clone)]

@@ -73,6 +73,7 @@ impl FlowBuilder<'_> {
             calls,
             layout,
             overwrites,
+            wraps: self.settings.functions.wraps,
             mini_batch: if window.is_some() { None } else { self.settings.mini_batch },
             format: self.settings.format,
             ttl,
@@ -133,7 +134,7 @@ impl<'a> AggregateInput<'a> {
         let mut input = AggregateInput {
             aggregate,
             flow,
-            compiler: Compiler::new(&flow.base, builder.session.config_options())?,
+            compiler: Compiler::new(&flow.base, builder.session)?,
             keys: Vec::new(),
             others: Vec::new(),
             window_calls: Vec::new(),
@@ -255,6 +256,7 @@ impl<'a> AggregateInput<'a> {
         // Counting asks only whether there is a value, whatever its type.
         let wanted = match function {
             AggregateFunction::Count if !distinct => data_type,
+            AggregateFunction::Sum | AggregateFunction::Avg => summed(&data_type)?,
             _ => canonical(&data_type)?,
         };
         let argument = self.compiler.cast(argument, &wanted)?;
@@ -292,6 +294,15 @@ impl<'a> AggregateInput<'a> {
             }
         }
     }
+}
+
+/// The type that values are summed in.
+fn summed(data_type: &DataType) -> Result<DataType> {
+    Ok(match canonical(data_type)? {
+        DataType::Boolean | DataType::Int8 | DataType::Int16 | DataType::Int32 => DataType::Int64,
+        DataType::Float32 => DataType::Float64,
+        other => other,
+    })
 }
 
 const DISTINCT_IN_SESSIONS: &str = "aggregates of DISTINCT values are supported without windows and in TUMBLE and HOP";

@@ -2,16 +2,18 @@
 
 use super::error::planning_error;
 use super::session::Session;
+use super::sql_forms::SqlForms;
 use super::table::{Table, TableWatermark};
-use crate::expression::{coerce, substitute};
+use crate::expression::substitute;
 use crate::position::At;
 use crate::script::{CreateTable, TableColumn, type_name};
-use arrow_schema::{DataType, Field, Schema, TimeUnit};
+use arrow_schema::{DataType, Field, Fields, Schema, TimeUnit};
 use datafusion_common::{Column, DFSchema};
 use datafusion_expr::{Expr, ExprSchemable};
 use datafusion_sql::planner::{PlannerContext, SqlToRel};
-use datafusion_sql::sqlparser::ast;
+use datafusion_sql::sqlparser::ast::{self, VisitMut};
 use headpond_state::{Error, Result};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 impl Table {
@@ -57,6 +59,8 @@ fn physical_field(column: &TableColumn) -> Option<Field> {
 /// Plans expressions over the physical columns and the computed columns so far.
 struct ColumnPlanner<'s> {
     session: &'s Session,
+    /// The physical columns.
+    physical: Fields,
     /// The columns as queries see them.
     fields: Vec<Field>,
     /// Their expressions over the physical columns.
@@ -65,7 +69,8 @@ struct ColumnPlanner<'s> {
 
 impl<'s> ColumnPlanner<'s> {
     fn new(session: &'s Session, physical: &Schema) -> Self {
-        let mut planner = ColumnPlanner { session, fields: Vec::new(), expressions: Vec::new() };
+        let mut planner =
+            ColumnPlanner { session, physical: physical.fields().clone(), fields: Vec::new(), expressions: Vec::new() };
         for field in physical.fields() {
             let localized = session.localized(field.data_type());
             let expr = Expr::Column(Column::new_unqualified(field.name()));
@@ -115,8 +120,12 @@ impl<'s> ColumnPlanner<'s> {
             return Err(Error::invalid(format!("the watermark's expression is {found}, not a timestamp"))
                 .hint(format!("write WATERMARK FOR {column} AS {column} - INTERVAL '5' SECOND")));
         }
-        let expression =
-            if is_time(&data_type) { expr } else { datafusion_expr::cast(expr, field.data_type().clone()) };
+        let expression = if is_time(&data_type) {
+            expr
+        } else {
+            let schema = DFSchema::try_from(Schema::new(self.physical.clone())).map_err(planning_error)?;
+            self.session.typing().converted(expr, &schema, field.data_type()).map_err(planning_error)?
+        };
         Ok(TableWatermark { time: self.expressions[index].clone(), expression })
     }
 
@@ -125,9 +134,12 @@ impl<'s> ColumnPlanner<'s> {
         let schema = Schema::new(self.fields.clone());
         let schema = DFSchema::try_from(schema).map_err(planning_error)?;
         let planner = SqlToRel::new_with_options(self.session, Session::parser_options());
-        let expr =
-            planner.sql_to_expr(expression.clone(), &schema, &mut PlannerContext::new()).map_err(planning_error)?;
-        let expr = coerce(expr, &schema)?;
+        let mut expression = expression.clone();
+        if let ControlFlow::Break(error) = expression.visit(&mut SqlForms) {
+            return Err(error);
+        }
+        let expr = planner.sql_to_expr(expression, &schema, &mut PlannerContext::new()).map_err(planning_error)?;
+        let expr = self.session.typing().expression(expr, &schema).map_err(planning_error)?;
         let data_type = expr.get_type(&schema).map_err(planning_error)?;
         let expr = substitute(expr, &|column| {
             let index = self.fields.iter().position(|field| *field.name() == column.name)?;

@@ -216,7 +216,7 @@ impl<'s> FlowBuilder<'s> {
 
     /// Fields for the flow's columns, with these names.
     fn fields(&self, flow: &Flow, names: impl Iterator<Item = String>) -> Result<Vec<Field>> {
-        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, self.session)?;
         let typed = flow.columns.iter().zip(names);
         typed.map(|(expr, name)| Ok(Field::new(name, compiler.data_type(expr)?, true))).collect()
     }
@@ -233,7 +233,7 @@ impl<'s> FlowBuilder<'s> {
 
     fn materialized(&mut self, flow: Flow, fields: Vec<Field>, anew: bool) -> Result<Flow> {
         let flow = self.with_rows_of_windows(flow)?;
-        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, self.session)?;
         let mut columns = Vec::with_capacity(fields.len() + 1);
         for (expr, field) in flow.columns.iter().zip(&fields) {
             columns.push(compiler.cast(expr.clone(), field.data_type())?);
@@ -267,7 +267,7 @@ impl<'s> FlowBuilder<'s> {
             schema = with_row_watermark(&schema);
             columns.push(column(ROW_WATERMARK_COLUMN));
         }
-        let compiler = Compiler::new(&input, self.session.config_options())?;
+        let compiler = Compiler::new(&input, self.session)?;
         let id = self.next_id("calc");
         let step = ProjectionFactory::new(&compiler, flow.filter.as_ref(), &columns, Arc::clone(&schema))?;
         let kind = NodeKind::Map { input: flow.node, function: step.into_function() };

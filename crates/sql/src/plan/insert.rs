@@ -93,7 +93,7 @@ impl FlowBuilder<'_> {
 
     /// The flow with the table's columns: those that are not filled are NULL.
     fn fitted(&mut self, flow: Flow, table: &Table, targets: &[usize], plan: &LogicalPlan) -> Result<Flow> {
-        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, self.session)?;
         let mut columns: Vec<Expr> = table.physical.fields().iter().map(|_| lit(ScalarValue::Null)).collect();
         for ((target, expr), source) in targets.iter().zip(&flow.columns).zip(plan.schema().fields()) {
             let field = table.physical.field(*target);

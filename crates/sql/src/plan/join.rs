@@ -136,7 +136,7 @@ impl FlowBuilder<'_> {
             0 => (&join.left, join.on.iter().map(|(left, _)| left).collect()),
             _ => (&join.right, join.on.iter().map(|(_, right)| right).collect()),
         };
-        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, self.session)?;
         let mut fields: Vec<Field> = Vec::new();
         let mut columns: Vec<Expr> = Vec::new();
         for (expr, field) in flow.columns.iter().zip(input.schema().fields()) {
@@ -209,7 +209,7 @@ impl FlowBuilder<'_> {
         let mut indices = needed.iter().filter_map(|column| combined.index_of(&column.name).ok()).collect::<Vec<_>>();
         indices.sort_unstable();
         let schema = Arc::new(combined.project(&indices).map_err(headpond_runtime::batch::arrow_error)?);
-        let compiler = Compiler::new(&schema, self.session.config_options())?;
+        let compiler = Compiler::new(&schema, self.session)?;
         let columns = indices.iter().map(|index| match index.checked_sub(left_columns) {
             None => (0, *index),
             Some(index) => (1, index),

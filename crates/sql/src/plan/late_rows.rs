@@ -32,7 +32,7 @@ impl FlowBuilder<'_> {
         let Some(late) = late_table(self.session, self.settings)? else { return Ok(None) };
         let Some(source) = self.sources.at(flow.node) else { return Ok(None) };
         let table = &source.table;
-        let compiler = Compiler::new(&flow.base, self.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, self.session)?;
         let column = |field: &Arc<Field>| {
             let names = || table.schema.fields().iter().map(|field| field.name().as_str());
             let index = table.schema.index_of(field.name());

@@ -24,6 +24,7 @@ mod rewrite;
 mod row_watermark;
 mod session;
 mod source;
+mod sql_forms;
 mod table;
 mod time_bounds;
 mod ttl;
@@ -35,6 +36,7 @@ mod window_function;
 mod window_table;
 
 pub(crate) use error::{planning_error, value_error};
+pub(crate) use session::Session;
 
 use crate::faults::Faults;
 use crate::position::At;
@@ -50,7 +52,6 @@ use insert::PlannedInsert;
 use late_rows::{add_sink, late_table};
 use note::Note;
 use query::{optimize, plan_query};
-use session::Session;
 use source::{Reads, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -194,7 +195,7 @@ impl Planner {
         let warnings = config.warnings().iter().map(ToString::to_string).collect();
         let job = PlannedJob { name, graph: JobGraph::new(), config, shown, warnings, notes: BTreeMap::new() };
         Ok(Planner {
-            session: Session::new(&settings.time_zone, connectors.clone()),
+            session: Session::new(Arc::clone(&settings.functions), connectors.clone()),
             settings,
             job,
             sources: Sources::default(),

@@ -7,7 +7,6 @@ use crate::position::{At, Position};
 use crate::script::{SourceQuery, not_supported};
 use datafusion_common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion_expr::{Expr, LogicalPlan};
-use datafusion_optimizer::analyzer::type_coercion::TypeCoercion;
 use datafusion_optimizer::decorrelate_predicate_subquery::DecorrelatePredicateSubquery;
 use datafusion_optimizer::eliminate_cross_join::EliminateCrossJoin;
 use datafusion_optimizer::eliminate_outer_join::EliminateOuterJoin;
@@ -28,7 +27,7 @@ use std::sync::Arc;
 pub(super) fn plan_query(query: &SourceQuery, session: &Session, by_position: bool) -> Result<LogicalPlan> {
     refuse_unsupported(&query.tokens)?;
     let mut ast = query.query.clone();
-    rewrite(&mut ast, by_position);
+    rewrite(&mut ast, by_position).at(query.position)?;
     let planner = SqlToRel::new_with_options(session, Session::parser_options());
     planner.sql_statement_to_plan(Statement::Query(ast)).map_err(planning_error).at(query.position)
 }
@@ -36,7 +35,7 @@ pub(super) fn plan_query(query: &SourceQuery, session: &Session, by_position: bo
 /// Types, simplifies and prunes a plan.
 pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPlan> {
     let options = session.config_options();
-    let analyzer = Analyzer::with_rules(vec![Arc::new(TypeCoercion::new())]);
+    let analyzer = Analyzer::with_rules(vec![Arc::new(session.typing())]);
     let plan = analyzer.execute_and_check(plan, options, |_, _| {}).map_err(planning_error)?;
     let optimizer = Optimizer::with_rules(vec![
         Arc::new(ReplaceDistinctWithAggregate::new()),

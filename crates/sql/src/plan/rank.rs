@@ -148,7 +148,7 @@ struct RankInput {
 
 impl RankInput {
     fn new(flow: &Flow, window: &Window, call: &WindowFunction, builder: &FlowBuilder<'_>) -> Result<Self> {
-        let compiler = Compiler::new(&flow.base, builder.session.config_options())?;
+        let compiler = Compiler::new(&flow.base, builder.session)?;
         let schema = window.input.schema();
         let mut input = RankInput {
             columns: Vec::new(),

@@ -1,19 +1,28 @@
 //! What is rewritten in a query before DataFusion plans it.
 
 use super::field_names::FieldNames;
+use super::sql_forms::SqlForms;
 use crate::expression::{WindowKind, WindowPart};
 use datafusion_sql::sqlparser::ast::{
     AccessExpr, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, GroupByExpr, Ident, ObjectName, Query,
     Select, SelectItem, SetExpr, Value, VisitMut, VisitorMut, WildcardAdditionalOptions,
 };
+use headpond_state::Result;
 use std::ops::ControlFlow;
 
 /// Rewrites a query. `by_position`: its columns are taken by position, so that two of them may have one name.
-pub(super) fn rewrite(query: &mut Query, by_position: bool) {
+///
+/// # Errors
+/// [`Invalid`](headpond_state::ErrorKind::Invalid) for a form of SQL that is wrong.
+pub(super) fn rewrite(query: &mut Query, by_position: bool) -> Result<()> {
     let _ = query.visit(&mut GroupByWindow);
     let _ = query.visit(&mut FieldsOfElements);
     let _ = query.visit(&mut FieldNames);
     let _ = query.visit(&mut DistinctNames { by_position });
+    match query.visit(&mut SqlForms) {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 /// Turns the older `GROUP BY TUMBLE(ts, size)`, `HOP(…)` or `SESSION(…)` into a grouping by everything that tells the

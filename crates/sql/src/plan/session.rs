@@ -5,7 +5,7 @@ use super::table::Table;
 use super::window_function::{USAGE, WindowFunctionPlanner};
 use crate::expression::{Functions, ROW_NUMBER, row_number};
 use crate::script::{StateTtlHint, parse_type_text};
-use arrow_schema::{DataType, Field, FieldRef, Fields, SchemaRef, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, SchemaRef};
 use datafusion_common::config::ConfigOptions;
 use datafusion_common::{Result, TableReference};
 use datafusion_expr::planner::{ContextProvider, ExprPlanner, RelationPlanner, TypePlanner};
@@ -13,6 +13,7 @@ use datafusion_expr::{AggregateUDF, HigherOrderUDF, LogicalPlan, ScalarUDF, Tabl
 use datafusion_sql::planner::{NullOrdering, ParserOptions};
 use datafusion_sql::sqlparser::ast;
 use headpond_connectors::Connectors;
+use headpond_functions::{Settings, Target, Typing, localized};
 use headpond_state::Error;
 use headpond_state::names::{listed, nearest};
 use std::borrow::Cow;
@@ -26,6 +27,7 @@ pub(crate) struct Session {
     tables: BTreeMap<String, Named>,
     hints: Vec<StateTtlHint>,
     functions: Functions,
+    settings: Arc<Settings>,
     options: Arc<ConfigOptions>,
     relation_planners: Vec<Arc<dyn RelationPlanner>>,
     types: Arc<SessionTypes>,
@@ -38,10 +40,10 @@ enum Named {
 }
 
 impl Session {
-    /// A session without tables in a time zone.
-    pub(crate) fn new(time_zone: &str, connectors: Connectors) -> Self {
+    /// A session without tables.
+    pub(crate) fn new(settings: Arc<Settings>, connectors: Connectors) -> Self {
         let mut options = ConfigOptions::default();
-        options.execution.time_zone = Some(time_zone.to_owned());
+        options.execution.time_zone = Some(settings.zone_name.to_string());
         options.sql_parser.map_string_types_to_utf8view = false;
         options.sql_parser.enable_ident_normalization = false;
         options.sql_parser.collect_spans = true;
@@ -49,10 +51,11 @@ impl Session {
             connectors,
             tables: BTreeMap::new(),
             hints: Vec::new(),
-            functions: Functions::new(&options),
+            functions: Functions::new(Arc::clone(&settings)),
             options: Arc::new(options),
             relation_planners: vec![Arc::new(WindowFunctionPlanner)],
-            types: Arc::new(SessionTypes { time_zone: time_zone.into() }),
+            types: Arc::new(SessionTypes { time_zone: Arc::clone(&settings.zone_name) }),
+            settings,
         }
     }
 
@@ -62,6 +65,7 @@ impl Session {
             .with_enable_ident_normalization(false)
             .with_map_string_types_to_utf8view(false)
             .with_collect_spans(true)
+            .with_parse_float_as_decimal(true)
             // As in Flink, NULL is less than every value.
             .with_default_null_ordering(NullOrdering::NullsMin)
     }
@@ -76,9 +80,14 @@ impl Session {
         &self.options
     }
 
+    /// What finds the types of expressions.
+    pub(crate) fn typing(&self) -> Typing {
+        Typing::new(Arc::clone(&self.settings))
+    }
+
     /// The type in this session: a `TIMESTAMP_LTZ` carries the session's time zone, so that casts see it.
     pub(crate) fn localized(&self, data_type: &DataType) -> DataType {
-        self.types.localized(data_type)
+        localized(data_type, &self.settings.zone_name)
     }
 
     /// Adds a table.
@@ -166,8 +175,8 @@ impl ContextProvider for Session {
         self.functions.scalar(name)
     }
 
-    fn get_higher_order_meta(&self, name: &str) -> Option<Arc<HigherOrderUDF>> {
-        self.functions.higher_order(name)
+    fn get_higher_order_meta(&self, _name: &str) -> Option<Arc<HigherOrderUDF>> {
+        None
     }
 
     fn get_aggregate_meta(&self, name: &str) -> Option<Arc<AggregateUDF>> {
@@ -187,15 +196,15 @@ impl ContextProvider for Session {
     }
 
     fn udf_names(&self) -> Vec<String> {
-        self.functions.scalar_names()
+        self.functions.window_names()
     }
 
     fn higher_order_function_names(&self) -> Vec<String> {
-        self.functions.higher_order_names()
+        Vec::new()
     }
 
     fn udaf_names(&self) -> Vec<String> {
-        self.functions.aggregate_names()
+        headpond_functions::Aggregate::ALL.map(|aggregate| aggregate.name().to_owned()).to_vec()
     }
 
     fn udwf_names(&self) -> Vec<String> {
@@ -236,26 +245,13 @@ struct SessionTypes {
     time_zone: Arc<str>,
 }
 
-impl SessionTypes {
-    fn localized(&self, data_type: &DataType) -> DataType {
-        let field = |field: &FieldRef| {
-            let localized = self.localized(field.data_type());
-            Arc::new(Field::new(field.name(), localized, field.is_nullable()))
-        };
-        match data_type {
-            DataType::Timestamp(TimeUnit::Millisecond, Some(_)) => {
-                DataType::Timestamp(TimeUnit::Millisecond, Some(Arc::clone(&self.time_zone)))
-            }
-            DataType::Struct(fields) => DataType::Struct(fields.iter().map(field).collect::<Fields>()),
-            DataType::List(element) => DataType::List(field(element)),
-            other => other.clone(),
-        }
-    }
-}
-
 impl TypePlanner for SessionTypes {
     fn plan_type_field(&self, sql_type: &ast::DataType) -> Result<Option<FieldRef>> {
-        let parsed = parse_type_text(&sql_type.to_string()).map_err(external)?;
-        Ok(Some(Arc::new(Field::new("", self.localized(&parsed), true))))
+        let text = sql_type.to_string();
+        if let Some(field) = Target::field(&text) {
+            return Ok(Some(Arc::new(field)));
+        }
+        let parsed = parse_type_text(&text).map_err(external)?;
+        Ok(Some(Arc::new(Field::new("", localized(&parsed, &self.time_zone), true))))
     }
 }

@@ -179,7 +179,7 @@ fn source(
         base = Schema::new(fields.collect::<Vec<_>>());
     }
     let base = Arc::new(base);
-    let compiler = Compiler::new(&base, session.config_options())?;
+    let compiler = Compiler::new(&base, session)?;
     let watermarks = match &table.watermark {
         Some(watermark) => Some(watermark_factory(&table.name, &compiler, &watermark.expression)?),
         None => None,

@@ -7,6 +7,7 @@ use arrow_schema::DataType;
 use datafusion_common::{DFSchema, ScalarValue};
 use datafusion_expr::utils::split_conjunction;
 use datafusion_expr::{BinaryExpr, Expr, ExprSchemable, Join, Operator};
+use headpond_functions::{is_cast, sum_of};
 
 /// Bounds of `right time - left time`, both inclusive, in milliseconds.
 #[derive(Debug, Clone)]
@@ -104,10 +105,6 @@ impl Bound {
             (-1, 1) => (op.swap()?, -difference.ns),
             _ => return None,
         };
-        if difference.has_days && (left.is_zoned || right.is_zoned) {
-            // Days differ where clocks are put forward.
-            return None;
-        }
         const NS_PER_MS: i128 = 1_000_000;
         let least = -constant;
         let floor = i64::try_from(least.div_euclid(NS_PER_MS)).ok()?;
@@ -131,16 +128,12 @@ struct Linear {
     left: Option<Time>,
     right: Option<Time>,
     ns: i128,
-    /// Whether constants are given in days.
-    has_days: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Time {
     column: usize,
     sign: i8,
-    /// Whether it is in a zone whose days are not all of one length.
-    is_zoned: bool,
 }
 
 impl Linear {
@@ -155,25 +148,27 @@ impl Linear {
                     Some(index) => (inputs.left, index),
                     None => (inputs.right, inputs.right.maybe_index_of_column(column)?),
                 };
-                let DataType::Timestamp(_, zone) = schema.field(index).data_type() else { return None };
-                let is_zoned = zone.as_deref().is_some_and(|zone| !matches!(zone, "UTC" | "+00:00" | "Z"));
-                let time = Some(Time { column: index, sign: 1, is_zoned });
+                let DataType::Timestamp(_, _) = schema.field(index).data_type() else { return None };
+                let time = Some(Time { column: index, sign: 1 });
                 Some(match left {
                     Some(_) => Linear { left: time, ..Linear::default() },
                     None => Linear { right: time, ..Linear::default() },
                 })
             }
+            Expr::ScalarFunction(call) if is_cast(expr) => {
+                let [inner] = &call.args[..] else { return None };
+                let to = expr.get_type(&inputs.both).ok()?;
+                keeps_time(&inner.get_type(&inputs.both).ok()?, &to).then(|| Self::of(inner, inputs))?
+            }
             Expr::Cast(cast) => {
                 let from = cast.expr.get_type(&inputs.both).ok()?;
                 keeps_time(&from, cast.field.data_type()).then(|| Self::of(&cast.expr, inputs))?
             }
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Plus, right }) => {
-                Self::of(left, inputs)?.plus(Self::of(right, inputs)?)
+            other => {
+                let (left, sign, right) = sum_of(other)?;
+                let right = Self::of(right, inputs)?;
+                Self::of(left, inputs)?.plus(if sign < 0 { right.negated() } else { right })
             }
-            Expr::BinaryExpr(BinaryExpr { left, op: Operator::Minus, right }) => {
-                Self::of(left, inputs)?.plus(Self::of(right, inputs)?.negated())
-            }
-            _ => None,
         }
     }
 
@@ -190,12 +185,12 @@ impl Linear {
             ScalarValue::DurationNanosecond(Some(value)) => (0, i128::from(*value)),
             _ => return None,
         };
-        Some(Linear { ns: i128::from(days) * DAY_NS + ns, has_days: days != 0, ..Linear::default() })
+        Some(Linear { ns: i128::from(days) * DAY_NS + ns, ..Linear::default() })
     }
 
     fn negated(self) -> Linear {
         let negated = |time: Option<Time>| time.map(|time| Time { sign: -time.sign, ..time });
-        Linear { left: negated(self.left), right: negated(self.right), ns: -self.ns, has_days: self.has_days }
+        Linear { left: negated(self.left), right: negated(self.right), ns: -self.ns }
     }
 
     /// The sum; `None` if it has two times of one side.
@@ -204,12 +199,7 @@ impl Linear {
             (Some(_), Some(_)) => None,
             (a, b) => Some(a.or(b)),
         };
-        Some(Linear {
-            left: one(self.left, other.left)?,
-            right: one(self.right, other.right)?,
-            ns: self.ns + other.ns,
-            has_days: self.has_days || other.has_days,
-        })
+        Some(Linear { left: one(self.left, other.left)?, right: one(self.right, other.right)?, ns: self.ns + other.ns })
     }
 }
 

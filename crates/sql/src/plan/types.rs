@@ -53,21 +53,18 @@ fn canonical_field(field: &Field) -> Result<Field> {
     Ok(Field::new(field.name(), canonical(field.data_type())?, field.is_nullable()))
 }
 
-/// Whether every value of `from` can be put into a column of type `to` as it is.
+/// Whether a column of type `to` takes values of `from` without a cast, as a sink of Flink does: a narrower number, any
+/// number for a decimal, a time for a date. A decimal that has not room for a number gets NULL.
 pub(super) fn is_assignable(from: &DataType, to: &DataType) -> bool {
     let (Ok(from), Ok(to)) = (canonical(from), canonical(to)) else { return from == to };
     match (&from, &to) {
         _ if from == to => true,
-        (DataType::Timestamp(_, _) | DataType::Date32, DataType::Timestamp(_, _)) => true,
+        (DataType::Timestamp(_, _), DataType::Timestamp(_, _) | DataType::Date32) => true,
+        (DataType::Date32, DataType::Timestamp(_, _)) => true,
         (DataType::Float32, DataType::Float64) => true,
-        (DataType::Decimal128(_, _), DataType::Float64 | DataType::Float32) => true,
-        (DataType::Decimal128(p1, s1), DataType::Decimal128(p2, s2)) => {
-            s2 >= s1 && i16::from(*p2) - i16::from(*s2) >= i16::from(*p1) - i16::from(*s1)
-        }
-        (from, DataType::Decimal128(precision, scale)) => {
-            integer_digits(from).is_some_and(|digits| i16::from(*precision) - i16::from(*scale) >= digits)
-        }
-        (from, DataType::Float32 | DataType::Float64) => integer_digits(from).is_some(),
+        (DataType::Decimal128(_, _), DataType::Float64 | DataType::Float32 | DataType::Decimal128(_, _)) => true,
+        (DataType::Float32 | DataType::Float64, DataType::Decimal128(_, _)) => true,
+        (from, DataType::Float32 | DataType::Float64 | DataType::Decimal128(_, _)) => integer_digits(from).is_some(),
         (DataType::Struct(from), DataType::Struct(to)) => {
             from.len() == to.len() && from.iter().zip(to).all(|(a, b)| is_assignable(a.data_type(), b.data_type()))
         }

@@ -97,7 +97,7 @@ impl FlowBuilder<'_> {
             false => Arc::clone(schema),
         };
         let input = hidden(&flow.base);
-        let compiler = Compiler::new(&input, self.session.config_options())?;
+        let compiler = Compiler::new(&input, self.session)?;
         let time_type = compiler.data_type(&call.time)?;
         let mut columns: Vec<Expr> = input.fields().iter().map(|field| column(field.name())).collect();
         columns.push(call.time.clone());

@@ -18,7 +18,6 @@ use super::scan::StatementText;
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
 use super::words::{parse_words, word_here};
 use crate::position::{At, Position};
-use crate::words::in_sql;
 use arrow_schema::{DataType, Field, Fields, TimeUnit};
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::Token;
@@ -39,7 +38,7 @@ pub(crate) fn parse_type_text(text: &str) -> Result<DataType> {
 }
 
 /// Parses a type.
-pub(super) fn parse_type(parser: &mut Parser<'_>) -> Result<DataType> {
+pub(crate) fn parse_type(parser: &mut Parser<'_>) -> Result<DataType> {
     let mut types = TypeParser::new(parser);
     let parsed = types.parse(0)?;
     if types.open_angles > 0 {
@@ -258,47 +257,4 @@ const TYPE_NAMES: [&str; 21] = [
 
 fn timestamp_ltz() -> DataType {
     DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()))
-}
-
-/// A type's name in SQL; for types that SQL has no name for, Arrow's.
-pub(crate) fn type_name(data_type: &DataType) -> String {
-    match data_type {
-        DataType::Boolean => "BOOLEAN".to_owned(),
-        DataType::Int8 => "TINYINT".to_owned(),
-        DataType::Int16 => "SMALLINT".to_owned(),
-        DataType::Int32 => "INT".to_owned(),
-        DataType::Int64 => "BIGINT".to_owned(),
-        DataType::Float32 => "FLOAT".to_owned(),
-        DataType::Float64 => "DOUBLE".to_owned(),
-        DataType::Decimal128(precision, scale) => format!("DECIMAL({precision}, {scale})"),
-        DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8 => "STRING".to_owned(),
-        DataType::Binary | DataType::BinaryView | DataType::LargeBinary => "BYTES".to_owned(),
-        DataType::Date32 => "DATE".to_owned(),
-        DataType::Timestamp(unit, zone) => {
-            let digits = match unit {
-                TimeUnit::Second => 0,
-                TimeUnit::Millisecond => 3,
-                TimeUnit::Microsecond => 6,
-                TimeUnit::Nanosecond => 9,
-            };
-            let name = if zone.is_some() { "TIMESTAMP_LTZ" } else { "TIMESTAMP" };
-            format!("{name}({digits})")
-        }
-        DataType::Struct(fields) => {
-            let fields = fields.iter().map(|field| format!("{} {}", field.name(), type_name(field.data_type())));
-            format!("ROW<{}>", fields.collect::<Vec<_>>().join(", "))
-        }
-        DataType::List(element) | DataType::LargeList(element) | DataType::FixedSizeList(element, _) => {
-            format!("ARRAY<{}>", type_name(element.data_type()))
-        }
-        DataType::Map(entries, _) => match entries.data_type() {
-            DataType::Struct(fields) => {
-                let types = fields.iter().map(|field| type_name(field.data_type()));
-                format!("MAP<{}>", types.collect::<Vec<_>>().join(", "))
-            }
-            other => format!("MAP<{}>", type_name(other)),
-        },
-        DataType::Null => "NULL".to_owned(),
-        other => in_sql(&other.to_string()),
-    }
 }

@@ -19,6 +19,7 @@ fn scalar_ms(scalar: &ScalarValue) -> Option<Result<i64, Error>> {
     let months =
         || Error::unsupported("windows of months or years are not supported").hint("use days or shorter units");
     Some(match scalar {
+        ScalarValue::Int32(Some(ms)) => Ok(i64::from(*ms)),
         ScalarValue::Int64(Some(ms)) => Ok(*ms),
         ScalarValue::DurationMillisecond(Some(ms)) => Ok(*ms),
         ScalarValue::IntervalYearMonth(Some(_)) => Err(months()),

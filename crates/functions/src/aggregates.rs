@@ -1,0 +1,166 @@
+//! Aggregate functions: their names and the types of their results. The runtime's own operators compute them.
+
+use crate::common_type::{is_floating, is_integer, is_number};
+use crate::decimal::{self, precision_and_scale};
+use crate::type_name::type_name;
+use crate::typing::{Typer, external};
+use arrow_schema::DataType;
+use datafusion_common::{Result, not_impl_err};
+use datafusion_expr::expr::AggregateFunction;
+use datafusion_expr::function::AccumulatorArgs;
+use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility};
+use headpond_state::Error;
+use std::sync::Arc;
+
+/// An aggregate function.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Aggregate {
+    /// How many rows there are, or how many have a value.
+    Count,
+    /// The sum.
+    Sum,
+    /// The least value.
+    Min,
+    /// The greatest value.
+    Max,
+    /// The average.
+    Avg,
+    /// One of Flink's that is not here yet.
+    Missing(&'static str),
+}
+
+/// Flink's aggregate functions that are not here yet.
+const MISSING: [&str; 18] = [
+    "stddev_pop",
+    "stddev_samp",
+    "stddev",
+    "var_pop",
+    "var_samp",
+    "variance",
+    "collect",
+    "listagg",
+    "first_value",
+    "last_value",
+    "array_agg",
+    "json_objectagg",
+    "json_arrayagg",
+    "approx_count_distinct",
+    "percentile",
+    "lag",
+    "lead",
+    "ntile",
+];
+
+impl Aggregate {
+    /// All of them.
+    pub const ALL: [Aggregate; 5] = [Aggregate::Count, Aggregate::Sum, Aggregate::Min, Aggregate::Max, Aggregate::Avg];
+
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
+        match self {
+            Aggregate::Count => "count",
+            Aggregate::Sum => "sum",
+            Aggregate::Min => "min",
+            Aggregate::Max => "max",
+            Aggregate::Avg => "avg",
+            Aggregate::Missing(name) => name,
+        }
+    }
+
+    /// The type of its result over values of a type; `None` where it does not take them.
+    fn result(self, of: &DataType) -> Option<DataType> {
+        let is_number_or_null = is_number(of) || of.is_null();
+        Some(match self {
+            Aggregate::Count => DataType::Int64,
+            Aggregate::Missing(_) => return None,
+            Aggregate::Min | Aggregate::Max => match of {
+                DataType::Null => DataType::Int32,
+                DataType::List(_) | DataType::Map(_, _) | DataType::Struct(_) => return None,
+                other => other.clone(),
+            },
+            _ if !is_number_or_null => return None,
+            Aggregate::Sum => match of {
+                DataType::Null => DataType::Int32,
+                DataType::Decimal128(precision, scale) => decimal::total((*precision, *scale)),
+                other => other.clone(),
+            },
+            Aggregate::Avg => match of {
+                DataType::Null => DataType::Int32,
+                other if is_integer(other) || is_floating(other) => other.clone(),
+                other => decimal::average(precision_and_scale(other)?),
+            },
+        })
+    }
+}
+
+/// An aggregate function for planning.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Planned {
+    aggregate: Aggregate,
+    signature: Signature,
+}
+
+impl Planned {
+    fn new(aggregate: Aggregate) -> Self {
+        Planned { aggregate, signature: Signature::user_defined(Volatility::Immutable) }
+    }
+}
+
+/// The aggregate function of this name, in any case.
+pub fn aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
+    let missing = MISSING.into_iter().map(Aggregate::Missing);
+    let found =
+        Aggregate::ALL.into_iter().chain(missing).find(|aggregate| aggregate.name().eq_ignore_ascii_case(name))?;
+    Some(Arc::new(AggregateUDF::new_from_impl(Planned::new(found))))
+}
+
+impl AggregateUDFImpl for Planned {
+    fn name(&self) -> &str {
+        self.aggregate.name()
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+        Ok(types.to_vec())
+    }
+
+    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+        // A guess while the plan has no types: see `typed`.
+        Ok(types.first().and_then(|of| self.aggregate.result(of)).unwrap_or(DataType::Int64))
+    }
+
+    fn is_nullable(&self) -> bool {
+        self.aggregate != Aggregate::Count
+    }
+
+    fn accumulator(&self, _arguments: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+        not_impl_err!("{} is not computed by an expression", self.name())
+    }
+}
+
+/// The call, if its argument is one that it takes.
+pub(crate) fn typed(call: AggregateFunction, typer: &Typer<'_>) -> Result<Expr> {
+    if let Some(planned) = call.func.inner().downcast_ref::<Planned>() {
+        if let Aggregate::Missing(name) = planned.aggregate {
+            return Err(external(Error::unsupported(format!(
+                "the aggregate {} is not supported",
+                name.to_uppercase()
+            ))));
+        }
+        for argument in &call.params.args {
+            let of = typer.type_of(argument)?;
+            if planned.aggregate.result(&of).is_none() {
+                let name = planned.aggregate.name().to_uppercase();
+                return Err(external(Error::unsupported(format!("{name}({}) is not supported", type_name(&of)))));
+            }
+        }
+    }
+    let mut call = call;
+    if let Some(filter) = call.params.filter.take() {
+        call.params.filter = Some(Box::new(typer.condition(*filter, "FILTER (WHERE …)")?));
+    }
+    Ok(Expr::AggregateFunction(call))
+}

@@ -1,0 +1,293 @@
+//! Our dialect of `sqlparser`: the generic one with `TABLE t [PARTITION BY k, …]` as an argument, `` ` `` around names,
+//! Flink's [JSON functions](json), and `MAP[…]`.
+
+mod json;
+
+use crate::script::parse_type;
+use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion_sql::sqlparser::ast::{
+    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
+    FunctionArguments, Ident, ObjectName, Value,
+};
+use datafusion_sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::Token;
+use std::any::TypeId;
+
+/// The dialect of queries.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeadpondDialect;
+
+impl Dialect for HeadpondDialect {
+    fn dialect(&self) -> TypeId {
+        TypeId::of::<GenericDialect>()
+    }
+
+    fn is_delimited_identifier_start(&self, c: char) -> bool {
+        c == '`' || c == '"'
+    }
+
+    fn is_identifier_start(&self, c: char) -> bool {
+        c.is_alphabetic() || c == '_'
+    }
+
+    fn is_identifier_part(&self, c: char) -> bool {
+        c.is_alphanumeric() || c == '_'
+    }
+
+    fn supports_filter_during_aggregation(&self) -> bool {
+        true
+    }
+
+    fn supports_group_by_expr(&self) -> bool {
+        true
+    }
+
+    fn supports_match_recognize(&self) -> bool {
+        true
+    }
+
+    fn supports_unicode_string_literal(&self) -> bool {
+        true
+    }
+
+    fn supports_named_fn_args_with_rarrow_operator(&self) -> bool {
+        true
+    }
+
+    fn supports_left_associative_joins_without_parens(&self) -> bool {
+        true
+    }
+
+    fn get_next_precedence(&self, parser: &Parser) -> Option<Result<u8, ParserError>> {
+        is_json(parser).then(|| Ok(self.prec_value(Precedence::Is)))
+    }
+
+    fn parse_infix(&self, parser: &mut Parser, expr: &Expr, _precedence: u8) -> Option<Result<Expr, ParserError>> {
+        is_json(parser).then(|| Ok(json::test(parser, expr.clone())))
+    }
+
+    /// Reads `TABLE name`, the argument of a windowing table function, as the name, and `TABLE name PARTITION BY k, …`
+    /// as a tuple of the name and the columns.
+    fn parse_prefix(&self, parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+        if let Some(call) = json::call(parser) {
+            return Some(call);
+        }
+        if let Some(map) = map_literal(parser) {
+            return Some(map);
+        }
+        if let Some(case) = case_of_lists(parser) {
+            return Some(case);
+        }
+        if let Some(cast) = cast(parser) {
+            return Some(cast);
+        }
+        if let Some(trimmed) = trim_of_spaces(parser) {
+            return Some(trimmed);
+        }
+        let is_name = matches!(parser.peek_nth_token_ref(1).token, Token::Word(_));
+        if !is_name || !parser.peek_keyword(Keyword::TABLE) {
+            return None;
+        }
+        parser.next_token();
+        Some(parse_table(parser))
+    }
+}
+
+/// `x IS [NOT] JSON [VALUE | OBJECT | ARRAY | SCALAR]`.
+fn is_json(parser: &Parser) -> bool {
+    let word = |index: usize, expected: &str| is_word(parser, index, expected);
+    word(0, "IS") && (word(1, "JSON") || word(1, "NOT") && word(2, "JSON"))
+}
+
+/// Whether the token so far ahead is this word, without quotes.
+fn is_word(parser: &Parser, ahead: usize, expected: &str) -> bool {
+    matches!(&parser.peek_nth_token_ref(ahead).token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
+}
+
+/// The call of a function of this name.
+fn call(name: &str, arguments: Vec<Expr>) -> Expr {
+    let arguments = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
+    let list = FunctionArgumentList { duplicate_treatment: None, args: arguments.collect(), clauses: Vec::new() };
+    Expr::Function(Function {
+        name: ObjectName::from(vec![Ident::new(name)]),
+        uses_odbc_syntax: false,
+        parameters: FunctionArguments::None,
+        args: FunctionArguments::List(list),
+        filter: None,
+        null_treatment: None,
+        over: None,
+        within_group: Vec::new(),
+    })
+}
+
+/// A text as a literal.
+fn text(text: impl Into<String>) -> Expr {
+    Expr::Value(Value::SingleQuotedString(text.into()).with_empty_span())
+}
+
+/// `MAP[key, value, …]`.
+fn map_literal(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let is_map = is_word(parser, 0, "MAP") && parser.peek_nth_token_ref(1).token == Token::LBracket;
+    is_map.then(|| {
+        parser.next_token();
+        parser.next_token();
+        let values = parser.parse_comma_separated0(Parser::parse_expr, Token::RBracket)?;
+        parser.expect_token(&Token::RBracket)?;
+        Ok(call("MAP", values))
+    })
+}
+
+/// `CAST(x AS type)` and `TRY_CAST`, with all types that tables have.
+fn cast(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let kind = match () {
+        () if is_word(parser, 0, "CAST") => CastKind::Cast,
+        () if is_word(parser, 0, "TRY_CAST") => CastKind::TryCast,
+        () => return None,
+    };
+    if parser.peek_nth_token_ref(1).token != Token::LParen {
+        return None;
+    }
+    parser.next_token();
+    parser.next_token();
+    let parse = || {
+        let expr = Box::new(parser.parse_expr()?);
+        parser.expect_keyword_is(Keyword::AS)?;
+        let nested = ["ROW", "MAP", "ARRAY", "STRUCT"].into_iter().any(|name| is_word(parser, 0, name));
+        let data_type = if nested {
+            let parsed = parse_type(parser).map_err(|error| ParserError::ParserError(error.message().to_owned()))?;
+            DataType::Custom(ObjectName::from(vec![Ident::new(written(&parsed))]), Vec::new())
+        } else {
+            parser.parse_data_type()?
+        };
+        parser.expect_token(&Token::RParen)?;
+        Ok(Expr::Cast { kind, expr, data_type, format: None, array: false })
+    };
+    Some(parse())
+}
+
+/// A type as text, with all names of fields in quotes.
+fn written(data_type: &arrow_schema::DataType) -> String {
+    match data_type {
+        arrow_schema::DataType::Struct(fields) => {
+            let field = |field: &arrow_schema::FieldRef| format!("`{}` {}", field.name(), written(field.data_type()));
+            format!("ROW<{}>", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+        }
+        arrow_schema::DataType::List(item) => format!("ARRAY<{}>", written(item.data_type())),
+        arrow_schema::DataType::Map(entries, _) => match entries.data_type() {
+            arrow_schema::DataType::Struct(fields) => {
+                let parts = fields.iter().map(|field| written(field.data_type()));
+                format!("MAP<{}>", parts.collect::<Vec<_>>().join(", "))
+            }
+            other => written(other),
+        },
+        other => headpond_functions::type_name(other),
+    }
+}
+
+/// `TRIM(BOTH FROM x)`, without the characters.
+fn trim_of_spaces(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    let sides = [("BOTH", "BTRIM"), ("LEADING", "LTRIM"), ("TRAILING", "RTRIM")];
+    let (_, name) = sides.into_iter().find(|(side, _)| is_word(parser, 2, side))?;
+    let is_trim = is_word(parser, 0, "TRIM") && parser.peek_nth_token_ref(1).token == Token::LParen;
+    if !is_trim || !is_word(parser, 3, "FROM") {
+        return None;
+    }
+    (0..4).for_each(|_| {
+        parser.next_token();
+    });
+    let mut parse = || {
+        let text = parser.parse_expr()?;
+        parser.expect_token(&Token::RParen)?;
+        Ok(call(name, vec![text]))
+    };
+    Some(parse())
+}
+
+/// `CASE x WHEN 1, 2 THEN …`, as `CASE WHEN x IN (1, 2) THEN …`; `None` for a CASE without such lists.
+fn case_of_lists(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    if !is_word(parser, 0, "CASE") || is_word(parser, 1, "WHEN") || !has_lists(parser) {
+        return None;
+    }
+    parser.next_token();
+    let mut parse = || {
+        let operand = parser.parse_expr()?;
+        let mut conditions = Vec::new();
+        while parser.parse_keyword(Keyword::WHEN) {
+            let mut values = parser.parse_comma_separated(Parser::parse_expr)?;
+            parser.expect_keyword_is(Keyword::THEN)?;
+            let result = parser.parse_expr()?;
+            let condition = match (values.len(), values.pop()) {
+                (1, Some(value)) => {
+                    Expr::BinaryOp { left: Box::new(operand.clone()), op: BinaryOperator::Eq, right: Box::new(value) }
+                }
+                (_, last) => {
+                    values.extend(last);
+                    Expr::InList { expr: Box::new(operand.clone()), list: values, negated: false }
+                }
+            };
+            conditions.push(CaseWhen { condition, result });
+        }
+        let else_result = match parser.parse_keyword(Keyword::ELSE) {
+            true => Some(Box::new(parser.parse_expr()?)),
+            false => None,
+        };
+        parser.expect_keyword_is(Keyword::END)?;
+        let token = AttachedToken::empty;
+        Ok(Expr::Case { case_token: token(), end_token: token(), operand: None, conditions, else_result })
+    };
+    Some(parse())
+}
+
+/// Whether a comma stands between a WHEN of the CASE that begins here and its THEN.
+fn has_lists(parser: &Parser) -> bool {
+    let (mut depth, mut cases, mut in_when) = (0, 0, false);
+    for ahead in 0.. {
+        match &parser.peek_nth_token_ref(ahead).token {
+            Token::EOF | Token::SemiColon => return false,
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth -= 1,
+            Token::Comma if depth == 0 && cases == 1 && in_when => return true,
+            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
+                Keyword::CASE => cases += 1,
+                Keyword::END => cases -= 1,
+                Keyword::WHEN if cases == 1 && depth == 0 => in_when = true,
+                Keyword::THEN if cases == 1 && depth == 0 => in_when = false,
+                _ => {}
+            },
+            _ => {}
+        }
+        if cases == 0 || depth < 0 {
+            return false;
+        }
+    }
+    false
+}
+
+fn parse_table(parser: &mut Parser) -> Result<Expr, ParserError> {
+    let name = Expr::Identifier(parser.parse_identifier()?);
+    if !parser.parse_keywords(&[Keyword::PARTITION, Keyword::BY]) {
+        return Ok(name);
+    }
+    let mut parts = vec![name];
+    if parser.consume_token(&Token::LParen) {
+        parts.extend(parser.parse_comma_separated(Parser::parse_identifier)?.into_iter().map(Expr::Identifier));
+        parser.expect_token(&Token::RParen)?;
+        return Ok(Expr::Tuple(parts));
+    }
+    parts.push(Expr::Identifier(parser.parse_identifier()?));
+    // What follows a comma is the next argument, unless it is a name alone.
+    let is_column = |parser: &Parser| {
+        let ahead = |index: usize| &parser.peek_nth_token_ref(index).token;
+        *ahead(0) == Token::Comma
+            && matches!(ahead(1), Token::Word(_))
+            && matches!(ahead(2), Token::Comma | Token::RParen)
+    };
+    while is_column(parser) {
+        parser.next_token();
+        parts.push(Expr::Identifier(parser.parse_identifier()?));
+    }
+    Ok(Expr::Tuple(parts))
+}
