@@ -27,7 +27,7 @@ FROM nexmark WHERE event_type = 2;
 
 CREATE TABLE nexmark_q17 (
     auction BIGINT, `day` STRING, total_bids BIGINT, rank1_bids BIGINT, rank2_bids BIGINT, rank3_bids BIGINT,
-    min_price BIGINT, max_price BIGINT, avg_price DOUBLE, sum_price BIGINT,
+    min_price BIGINT, max_price BIGINT, avg_price BIGINT, sum_price BIGINT,
     PRIMARY KEY (auction, `day`) NOT ENFORCED
 ) WITH (
     'connector' = 'filesystem', 'path' = 'headpond-out/nexmark-q17', 'format' = 'json'

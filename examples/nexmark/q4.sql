@@ -31,7 +31,7 @@ SELECT bid.auction, bid.bidder, bid.price, bid.channel, bid.url, dateTime, bid.e
 FROM nexmark WHERE event_type = 2;
 
 CREATE TABLE nexmark_q4 (
-    id BIGINT, final DOUBLE,
+    id BIGINT, final BIGINT,
     PRIMARY KEY (id) NOT ENFORCED
 ) WITH (
     'connector' = 'filesystem', 'path' = 'headpond-out/nexmark-q4', 'format' = 'json'

@@ -3,12 +3,10 @@
 use crate::common_type::{is_floating, is_integer, is_number};
 use crate::decimal::{self, precision_and_scale};
 use crate::type_name::type_name;
-use crate::typing::{Typer, external};
 use arrow_schema::DataType;
-use datafusion_common::{Result, not_impl_err};
-use datafusion_expr::expr::AggregateFunction;
+use datafusion_common::{Result as PlanResult, not_impl_err};
 use datafusion_expr::function::AccumulatorArgs;
-use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Expr, Signature, Volatility};
+use datafusion_expr::{Accumulator, AggregateUDF, AggregateUDFImpl, Signature, Volatility};
 use headpond_state::Error;
 use std::sync::Arc;
 
@@ -123,11 +121,11 @@ impl AggregateUDFImpl for Planned {
         &self.signature
     }
 
-    fn coerce_types(&self, types: &[DataType]) -> Result<Vec<DataType>> {
+    fn coerce_types(&self, types: &[DataType]) -> PlanResult<Vec<DataType>> {
         Ok(types.to_vec())
     }
 
-    fn return_type(&self, types: &[DataType]) -> Result<DataType> {
+    fn return_type(&self, types: &[DataType]) -> PlanResult<DataType> {
         // A guess while the plan has no types: see `typed`.
         Ok(types.first().and_then(|of| self.aggregate.result(of)).unwrap_or(DataType::Int64))
     }
@@ -136,31 +134,23 @@ impl AggregateUDFImpl for Planned {
         self.aggregate != Aggregate::Count
     }
 
-    fn accumulator(&self, _arguments: AccumulatorArgs) -> Result<Box<dyn Accumulator>> {
+    fn accumulator(&self, _arguments: AccumulatorArgs) -> PlanResult<Box<dyn Accumulator>> {
         not_impl_err!("{} is not computed by an expression", self.name())
     }
 }
 
-/// The call, if its argument is one that it takes.
-pub(crate) fn typed(call: AggregateFunction, typer: &Typer<'_>) -> Result<Expr> {
-    if let Some(planned) = call.func.inner().downcast_ref::<Planned>() {
-        if let Aggregate::Missing(name) = planned.aggregate {
-            return Err(external(Error::unsupported(format!(
-                "the aggregate {} is not supported",
-                name.to_uppercase()
-            ))));
+/// Whether a function takes values of a type.
+///
+/// # Errors
+/// [`Unsupported`](headpond_state::ErrorKind::Unsupported) when it does not.
+pub(crate) fn check(function: &AggregateUDF, of: &DataType) -> Result<(), Error> {
+    let Some(planned) = function.inner().downcast_ref::<Planned>() else { return Ok(()) };
+    let name = planned.aggregate.name().to_uppercase();
+    match planned.aggregate {
+        Aggregate::Missing(_) => Err(Error::unsupported(format!("the aggregate {name} is not supported"))),
+        aggregate if aggregate.result(of).is_none() => {
+            Err(Error::unsupported(format!("{name}({}) is not supported", type_name(of))))
         }
-        for argument in &call.params.args {
-            let of = typer.type_of(argument)?;
-            if planned.aggregate.result(&of).is_none() {
-                let name = planned.aggregate.name().to_uppercase();
-                return Err(external(Error::unsupported(format!("{name}({}) is not supported", type_name(&of)))));
-            }
-        }
+        _ => Ok(()),
     }
-    let mut call = call;
-    if let Some(filter) = call.params.filter.take() {
-        call.params.filter = Some(Box::new(typer.condition(*filter, "FILTER (WHERE …)")?));
-    }
-    Ok(Expr::AggregateFunction(call))
 }

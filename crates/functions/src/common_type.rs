@@ -79,8 +79,8 @@ pub fn array_type(item: DataType) -> DataType {
     DataType::List(Arc::new(Field::new("item", item, true)))
 }
 
-/// The number type that holds both. Of `FLOAT` and `DOUBLE` it is the first, as Flink has it; a decimal beside either is
-/// a `DOUBLE`.
+/// The number type that holds both. Of `FLOAT` and `DOUBLE` it is the first, as Flink has it; a decimal beside either
+/// is a `DOUBLE`.
 fn numbers(left: &DataType, right: &DataType) -> Option<DataType> {
     let is_decimal = |data_type: &DataType| matches!(data_type, DataType::Decimal128(_, _));
     if is_floating(left) || is_floating(right) {

@@ -1,7 +1,7 @@
 //! SQL's types, casts and functions, as Flink has them.
 //!
 //! ```text
-//! query ──[planner, unbound]──▶ plan without types ──[typing]──▶ plan with types and casts ──▶ kernels over Arrow arrays
+//! query ─[planner, unbound]─▶ plan without types ─[typing]─▶ plan with types and casts ─▶ kernels over Arrow arrays
 //!                                                       │                                        │
 //!                              [common_type, decimal, registry, operators]        [cast, operators, functions]
 //!                                                                                                │
@@ -12,6 +12,7 @@
 //! gives, its documentation and examples, and its kernel.
 
 mod aggregates;
+pub mod bind;
 mod bound;
 mod cast;
 mod columns;
@@ -21,6 +22,7 @@ mod functions;
 pub mod json;
 mod operators;
 mod planner;
+pub mod reference;
 pub mod registry;
 mod settings;
 pub mod text;

@@ -3,7 +3,7 @@
 use crate::settings::Settings;
 use crate::unbound::UnboundFunction;
 use arrow_schema::Field;
-use datafusion_common::{Column, DFSchema, Result, ScalarValue, TableReference};
+use datafusion_common::{Column, DFSchema, DataFusionError, Result, ScalarValue, TableReference};
 use datafusion_expr::expr::AggregateFunction;
 use datafusion_expr::planner::{
     ExprPlanner, PlannerResult, RawAggregateExpr, RawBinaryExpr, RawDictionaryExpr, RawFieldAccessExpr,
@@ -52,7 +52,7 @@ impl ExprPlanner for SyntaxPlanner {
             BinaryOperator::And | BinaryOperator::Or => return Ok(PlannerResult::Original(expr)),
             other => {
                 let error = headpond_state::Error::unsupported(format!("the operator {other} is not supported"));
-                return Err(crate::typing::external(error));
+                return Err(DataFusionError::External(Box::new(error)));
             }
         };
         self.call(name, vec![expr.left, expr.right])

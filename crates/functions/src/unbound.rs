@@ -3,7 +3,7 @@
 //! DataFusion's planner asks for types while it plans. What it is told is a guess, so that nothing fails before all is
 //! planned: [`Typing`](crate::typing::Typing) then finds the types, and says what is wrong.
 
-use crate::registry::Bind;
+use crate::bind::Bind;
 use crate::settings::Settings;
 use arrow_schema::{DataType, Field, FieldRef};
 use datafusion_common::{Result, ScalarValue, internal_err};
@@ -89,6 +89,6 @@ impl ScalarUDFImpl for UnboundFunction {
 }
 
 fn guess(name: &str, types: &[DataType], literals: &[Option<ScalarValue>], settings: &Arc<Settings>) -> DataType {
-    let bind = Bind { name, types, literals, settings };
+    let bind = Bind { name, syntax: None, types, literals, settings };
     crate::registry::bind(&bind).map_or(DataType::Null, |bound| bound.function.result().clone())
 }

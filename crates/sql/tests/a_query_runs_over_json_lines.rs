@@ -76,7 +76,7 @@ fn having_turns_updates_into_inserts_and_deletes() {
 fn an_aggregate_of_an_aggregate_takes_rows_back() {
     let rows = sales(
         "n BIGINT, keys BIGINT, s BIGINT, a DOUBLE",
-        "SELECT n, COUNT(*), SUM(s), AVG(s) FROM (SELECT k, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY k) GROUP BY n",
+        "SELECT n, COUNT(*), SUM(s), AVG(CAST(s AS DOUBLE)) FROM (SELECT k, COUNT(*) AS n, SUM(v) AS s FROM t GROUP BY k) GROUP BY n",
     );
     assert_eq!(rows, ["1 | 1 | 2 | 2.0", "2 | 2 | 8 | 4.0"]);
 }

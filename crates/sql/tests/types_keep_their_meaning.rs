@@ -28,9 +28,9 @@ fn a_sum_beyond_its_type_names_operator_and_key() {
 }
 
 #[test]
-fn an_average_of_decimals_has_four_more_digits() {
+fn an_average_of_decimals_has_six_digits_at_least() {
     let lines = "{\"d\":1.00}\n{\"d\":2.00}\n{\"d\":2.00}\n";
-    assert_eq!(run("d DECIMAL(10, 2)", "a DECIMAL(14, 6)", lines, "SELECT AVG(d) FROM t"), ["1.666667"]);
+    assert_eq!(run("d DECIMAL(10, 2)", "a DECIMAL(38, 6)", lines, "SELECT AVG(d) FROM t"), ["1.666667"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_value_that_cannot_be_computed_is_named_as_it_was_written() {
     let error = failed("w BIGINT", zero, "SELECT v FROM t WHERE 8 % v = 1");
     assert!(error.starts_with("the condition of WHERE or HAVING cannot be computed: division by zero"), "{error}");
     let error = failed("w BIGINT", "{\"k\":\"x\"}\n", "SELECT CAST(k AS BIGINT) FROM t");
-    assert!(error.contains("'x' to value of BIGINT type (column w, operator out/calc/0)"), "{error}");
+    assert!(error.contains("CAST: 'x' is no BIGINT"), "{error}");
     assert!(error.contains("TRY_CAST"), "{error}");
 }
 

@@ -105,7 +105,7 @@ impl Events {
         let mut of_category: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         highest.values().for_each(|(category, price)| of_category.entry(*category).or_default().push(*price));
         rows(of_category.into_iter().map(|(category, prices)| {
-            let mean = prices.iter().sum::<usize>() as f64 / prices.len() as f64;
+            let mean = prices.iter().sum::<usize>() / prices.len();
             json!({ "id": category, "final": mean })
         }))
     }
@@ -207,7 +207,7 @@ impl Events {
             json!({
                 "auction": auction, "day": "2015-07-15", "total_bids": prices.len(), "rank1_bids": ranked(1),
                 "rank2_bids": ranked(2), "rank3_bids": ranked(3), "min_price": prices.iter().min(),
-                "max_price": prices.iter().max(), "avg_price": sum as f64 / prices.len() as f64, "sum_price": sum,
+                "max_price": prices.iter().max(), "avg_price": sum / prices.len(), "sum_price": sum,
             })
         }))
     }

@@ -51,6 +51,7 @@ const LAYERS: &[Layer] = &[
         must_not_know: &[ENGINES, BACKENDS, "tokio", "timely", "arrow*", SQL[0], SQL[1], "headpond-rows"],
     },
     Layer { name: "headpond-state-conformance", level: 2, must_not_know: &[ENGINES, "timely", SQL[0], SQL[1]] },
+    Layer { name: "headpond-functions", level: 2, must_not_know: &[ENGINES, BACKENDS, "timely", "headpond-rows"] },
     Layer {
         name: "headpond-object-store",
         level: 3,

@@ -1,5 +1,6 @@
 //! Casts as Flink has them: which types can be cast to which, and how.
 
+mod mode;
 mod nested;
 mod numbers;
 mod parse;
@@ -9,6 +10,8 @@ pub(crate) mod write;
 
 pub use target::{Fit, Target, localized};
 
+use mode::{Converter, Mode};
+
 use crate::bound::{BoundFunction, Kernel, Spelling};
 use crate::columns::build_texts;
 use crate::common_type::{is_floating, is_integer, is_number, is_text, is_timestamp};
@@ -16,29 +19,11 @@ use crate::decimal::precision_and_scale;
 use crate::settings::Settings;
 use crate::type_name::type_name;
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef, BinaryArray, StringArray};
+use arrow_array::{Array, BinaryArray, StringArray};
 use arrow_schema::{DataType, TimeUnit};
 use datafusion_expr::Expr;
 use headpond_state::Error;
 use std::sync::Arc;
-
-/// What converts a column.
-pub(crate) type Converter = Arc<dyn Fn(&ArrayRef) -> Result<ArrayRef, Error> + Send + Sync>;
-
-/// How a cast is made.
-#[derive(Debug, Clone)]
-pub(crate) struct Mode {
-    /// What cannot be converted is NULL.
-    pub(crate) tries: bool,
-    pub(crate) settings: Arc<Settings>,
-}
-
-impl Mode {
-    /// A value that cannot be converted: NULL, or the error.
-    pub(crate) fn failed<T>(&self, error: impl FnOnce() -> Error) -> Result<Option<T>, Error> {
-        if self.tries { Ok(None) } else { Err(error()) }
-    }
-}
 
 /// Whether Arrow's own cast keeps all values as they are, so that it may be seen through.
 pub(crate) fn keeps_values(from: &DataType, target: &Target) -> bool {
@@ -110,7 +95,7 @@ pub(crate) fn converter(from: &DataType, target: &Target, mode: &Mode) -> Option
     if from == to && target.fit.is_none() {
         return Some(Arc::new(|column| Ok(Arc::clone(column))));
     }
-    if let Some(nested) = nested::converter(from, to, mode) {
+    if let Some(nested) = nested::converter(from, to, mode, converter) {
         return Some(nested);
     }
     match to {

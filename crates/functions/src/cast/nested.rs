@@ -1,14 +1,18 @@
 //! Casts of arrays, maps and rows to others: value by value.
 
-use super::{Converter, Mode, Target, converter as of_type};
+use super::mode::{Converter, Mode};
+use super::target::Target;
 use crate::bound::internal;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// What converts a collection to another of its kind.
-pub(super) fn converter(from: &DataType, to: &DataType, mode: &Mode) -> Option<Converter> {
+/// What finds the cast of values.
+type OfType = fn(&DataType, &Target, &Mode) -> Option<Converter>;
+
+/// What converts a collection to another of its kind, whose values `of_type` converts.
+pub(super) fn converter(from: &DataType, to: &DataType, mode: &Mode, of_type: OfType) -> Option<Converter> {
     match (from, to) {
         (DataType::List(from), DataType::List(to)) => {
             let convert = of_type(from.data_type(), &Target::of_type(to.data_type()), mode)?;
@@ -37,7 +41,7 @@ pub(super) fn converter(from: &DataType, to: &DataType, mode: &Mode) -> Option<C
             }))
         }
         (DataType::Map(from, _), DataType::Map(to, sorted)) => {
-            let convert = converter(from.data_type(), to.data_type(), mode)?;
+            let convert = converter(from.data_type(), to.data_type(), mode, of_type)?;
             let (field, sorted) = (Arc::clone(to), *sorted);
             Some(Arc::new(move |column| {
                 let maps: &MapArray = column.as_map();

@@ -3,7 +3,7 @@
 //! A fraction is cut off; a `DOUBLE` beyond a whole number's type becomes its nearest, NaN zero; a decimal that has not
 //! room for a number is NULL. A whole number beyond its type fails, where Flink lets it wrap around.
 
-use super::{Converter, Mode};
+use super::mode::{Converter, Mode};
 use crate::columns::{build_booleans, build_numbers, decimals, floats};
 use crate::common_type::{is_floating, is_integer};
 use crate::operators::{OVERFLOW, has_digits, power, rescaled};

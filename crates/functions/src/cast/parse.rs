@@ -1,7 +1,8 @@
 //! Casts of texts to other types.
 
+use super::mode::{Converter, Mode};
+use super::target::Target;
 use super::times::{instant, write};
-use super::{Converter, Mode, Target};
 use crate::columns::{build_booleans, build_numbers};
 use crate::text::{
     TextError, TextResult, parse_bigint, parse_boolean, parse_decimal, parse_double, parse_float, parse_int,
@@ -31,10 +32,13 @@ fn no_value(text: &str, name: &str, reason: Option<TextError>) -> Error {
     Error::invalid(message).hint(format!("TRY_CAST(… AS {name}) gives NULL for what is none"))
 }
 
+/// What makes a column of texts one of values.
+type Parser = Box<dyn Fn(&ArrayRef, &Parse) -> Result<ArrayRef, Error> + Send + Sync>;
+
 /// What parses texts; `None` for types whose values have no text.
 pub(super) fn converter(_from: &DataType, target: &Target, mode: &Mode) -> Option<Converter> {
     let name = target.name();
-    let of_texts = |parse: Box<dyn Fn(&ArrayRef, &Parse) -> Result<ArrayRef, Error> + Send + Sync>| {
+    let of_texts = |parse: Parser| {
         let context = Parse { name: name.clone(), mode: mode.clone() };
         let converter: Converter = Arc::new(move |column| parse(column, &context));
         Some(converter)

@@ -1,7 +1,8 @@
 //! Casts between dates, times, timestamps and instants, and of intervals to the milliseconds that they are compared by.
 
+use super::mode::{Converter, Mode};
+use super::target::{Fit, Target};
 use super::write::{millis_and_nanos, per_millisecond, timestamps};
-use super::{Converter, Fit, Mode, Target};
 use crate::columns::build_numbers;
 use crate::time::{DAY_MS, Zone, of_millis};
 use arrow_array::cast::AsArray;
@@ -22,12 +23,12 @@ pub(super) fn converter(from: &DataType, target: &Target, mode: &Mode) -> Option
     if let DataType::Duration(_) = to {
         return matches!(from, DataType::Interval(_) | DataType::Duration(_)).then(|| duration(to));
     }
-    let castable = match (from, &to) {
-        (DataType::Date32, DataType::Timestamp(_, _)) => true,
-        (DataType::Timestamp(_, _), DataType::Timestamp(_, _) | DataType::Date32 | DataType::Time32(_)) => true,
-        (DataType::Time32(_), DataType::Time32(_)) => true,
-        _ => false,
-    };
+    let castable = matches!(
+        (from, &to),
+        (DataType::Date32, DataType::Timestamp(_, _))
+            | (DataType::Timestamp(_, _), DataType::Timestamp(_, _) | DataType::Date32 | DataType::Time32(_))
+            | (DataType::Time32(_), DataType::Time32(_))
+    );
     if !castable {
         return None;
     }

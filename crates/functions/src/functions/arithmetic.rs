@@ -1,11 +1,11 @@
 //! Functions of numbers.
 
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::Kernel;
 use crate::columns::{build_doubles, build_ints, build_numbers, build_texts, decimals, floats};
 use crate::common_type::{is_floating, is_integer};
 use crate::decimal::{precision_and_scale, rounded};
 use crate::operators::{OVERFLOW, has_digits, power, rescaled};
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type};
 use arrow_array::{Array, ArrayRef, ArrowPrimitiveType, PrimitiveArray};
@@ -336,8 +336,7 @@ fn whole_number(call: &Bind<'_>, up: bool) -> Result<Bound, Error> {
 }
 
 fn modulo(call: &Bind<'_>) -> Result<Bound, Error> {
-    let bind = Bind { name: "%", ..*call };
-    crate::registry::bind(&bind)
+    crate::operators::bind(&Bind { name: "%", ..*call }).unwrap_or_else(|| Err(call.wrong()))
 }
 
 /// `ROUND` and `TRUNCATE`.

@@ -1,8 +1,8 @@
 //! Functions that read the clock: anew for each batch, so that all its rows see one time. A streaming query runs for
 //! weeks.
 
+use crate::bind::{Bind, Bound, Category, Function};
 use crate::bound::{BoundFunction, Kernel};
-use crate::registry::{Bind, Bound, Category, Function};
 use crate::settings::TIMESTAMP;
 use crate::time::{DAY_MS, Zone};
 use arrow_schema::{DataType, TimeUnit};
@@ -64,8 +64,8 @@ pub fn is_processing_time(expr: &Expr) -> bool {
     matches!(expr, Expr::ScalarFunction(call) if call.func.name().eq_ignore_ascii_case(PROCTIME))
 }
 
-/// Whether an expression gives another value each time it is computed, as `RAND()` does; processing time does not count,
-/// since nobody minds at which moment of a batch it is read.
+/// Whether an expression gives another value each time it is computed, as `RAND()` does; processing time does not
+/// count, since nobody minds at which moment of a batch it is read.
 pub fn is_random(expr: &Expr) -> bool {
     let is_random = |expr: &Expr| match expr {
         Expr::ScalarFunction(call) => {

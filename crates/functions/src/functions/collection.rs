@@ -5,7 +5,7 @@ mod elements;
 mod maps;
 mod rows;
 
-use crate::registry::{Category, Function};
+use crate::bind::{Category, Function};
 
 macro_rules! function {
     ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {

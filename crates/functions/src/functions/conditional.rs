@@ -1,8 +1,8 @@
 //! Functions that choose among values. Those that are a CASE are typed as one ([`choices`](crate::typing)).
 
+use crate::bind::{Bind, Bound, Category, Function};
 use crate::bound::{Kernel, internal};
 use crate::common_type::common_type;
-use crate::registry::{Bind, Bound, Category, Function};
 use arrow_array::{Array, BooleanArray, Datum};
 use arrow_schema::DataType;
 use headpond_state::Error;

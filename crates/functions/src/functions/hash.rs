@@ -1,9 +1,9 @@
 //! Hashes of texts.
 
-use super::text::{failed, int};
+use super::text_error::{failed, int};
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::Kernel;
 use crate::columns::build_texts;
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
 use crate::text;
 use arrow_schema::DataType;
 use headpond_state::Error;

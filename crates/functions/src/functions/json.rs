@@ -1,6 +1,7 @@
 //! Functions of JSON. Their clauses come as texts, in the order in which the parser puts them.
 
-use super::text::failed;
+use super::text_error::failed;
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::Kernel;
 use crate::cast::write::{local_time, timestamps};
 use crate::columns::{Texts, build_booleans, build_doubles, build_ints, build_texts};
@@ -9,7 +10,6 @@ use crate::json::{
     self, Behavior, JsonKind, OnErrorExists, OnQuery, Path, Scalar, Wrapper, write_decimal, write_double, write_float,
     write_integer, write_object, write_string,
 };
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
 use crate::settings::Settings;
 use crate::text::{TextError, to_base64};
 use crate::time::{write_date, write_timestamp};
@@ -506,7 +506,7 @@ fn constructed(call: &Bind<'_>) -> Result<(bool, Vec<bool>), Error> {
 }
 
 fn object(call: &Bind<'_>) -> Result<Bound, Error> {
-    if call.types.len() < 2 || call.types.len() % 2 != 0 {
+    if call.types.len() < 2 || !call.types.len().is_multiple_of(2) {
         return Err(call.wrong());
     }
     let (absent, raw) = constructed(call)?;

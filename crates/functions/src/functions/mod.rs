@@ -9,11 +9,12 @@ mod json;
 mod pattern;
 mod printf;
 mod text;
+mod text_error;
 mod time;
 
 pub use clock::{is_processing_time, is_random};
 
-use crate::registry::Function;
+use crate::bind::Function;
 
 /// All functions, in the order of the reference.
 pub(crate) fn all() -> impl Iterator<Item = &'static Function> {

@@ -1,10 +1,10 @@
 //! Functions of patterns: LIKE, SIMILAR TO, regular expressions, formats.
 
-use super::text::failed;
+use super::text_error::failed;
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::Kernel;
 use crate::columns::{Texts, build_booleans, build_ints, build_slices, build_texts};
 use crate::common_type::{array_type, is_number, is_text};
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
 use crate::text::{self, JavaRegex, LikePattern, SimilarPattern, TextResult};
 use arrow_array::builder::{ListBuilder, StringBuilder};
 use arrow_schema::{DataType, Field};
@@ -121,6 +121,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
             Ok(call.bound(arguments, DataType::Utf8, kernel))
         }
     ),
+    Function {
+        names: &["PRINTF"],
+        category: Category::Text,
+        syntax: "PRINTF(format, value, …)",
+        doc: "Values in a format of Java's Formatter.",
+        examples: &[("PRINTF('%d %s', 1, 'a')", "1 a")],
+        bind: printf,
+    },
 ];
 
 /// The patterns of rows, compiled anew only where they change.
@@ -268,7 +276,7 @@ fn to_int(call: &Bind<'_>, compute: fn(&str, Option<&JavaRegex>) -> TextResult<O
     Ok(call.bound(arguments, DataType::Int32, kernel))
 }
 
-pub(super) fn printf(call: &Bind<'_>) -> Result<Bound, Error> {
+fn printf(call: &Bind<'_>) -> Result<Bound, Error> {
     let (format, values) = call.types.split_first().ok_or_else(|| call.wrong())?;
     let taken = |of: &DataType| is_text(of) || is_number(of) || matches!(of, DataType::Boolean | DataType::Null);
     if !(is_text(format) || format.is_null()) || !values.iter().all(taken) {

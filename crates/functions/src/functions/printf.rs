@@ -1,6 +1,6 @@
 //! The kernel of PRINTF.
 
-use super::text::failed;
+use super::text_error::failed;
 use crate::bound::Arguments;
 use crate::cast::write;
 use crate::columns::build_texts;

@@ -1,26 +1,16 @@
 //! Functions of texts.
 
+use super::text_error::{failed, int};
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::Kernel;
 use crate::columns::{build_booleans, build_bytes, build_ints, build_longs, build_slices, build_texts};
 use crate::common_type::{array_type, common_type, is_integer, is_text, map_type};
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
-use crate::text::{self, TextError, TextResult};
+use crate::text::{self, TextResult};
 use arrow_array::Array;
 use arrow_array::builder::{ListBuilder, MapBuilder, StringBuilder};
 use arrow_schema::{DataType, Field};
 use headpond_state::Error;
 use std::sync::Arc;
-
-/// The error of a text function as ours.
-#[cold]
-pub(super) fn failed(error: TextError) -> Error {
-    Error::invalid(error.0)
-}
-
-/// A `BIGINT` argument as the `INT` that a function takes: beyond it, the nearest.
-pub(super) fn int(number: i64) -> i32 {
-    number.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32
-}
 
 macro_rules! function {
     ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
@@ -459,13 +449,6 @@ pub(super) const FUNCTIONS: &[Function] = &[
             });
             Ok(call.bound(arguments, DataType::Utf8, kernel))
         }
-    ),
-    function!(
-        &["PRINTF"],
-        "PRINTF(format, value, …)",
-        "Values in a format of Java's Formatter.",
-        &[("PRINTF('%d %s', 1, 'a')", "1 a")],
-        super::pattern::printf
     ),
 ];
 

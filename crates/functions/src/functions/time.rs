@@ -1,11 +1,11 @@
 //! Functions of dates and times.
 
-use super::text::failed;
+use super::text_error::failed;
+use crate::bind::{Bind, Bound, Category, Function, Parameter};
 use crate::bound::{Arguments, Kernel};
 use crate::cast::write::{local_time, millis_and_nanos, timestamps};
 use crate::columns::{Texts, build_booleans, build_ints, build_longs, build_numbers, build_texts};
 use crate::common_type::{is_number, is_text, is_timestamp};
-use crate::registry::{Bind, Bound, Category, Function, Parameter};
 use crate::settings::{Settings, TIMESTAMP};
 use crate::text::TextError;
 use crate::time::{
@@ -118,14 +118,14 @@ pub(super) const FUNCTIONS: &[Function] = &[
         &["TO_TIMESTAMP"],
         "TO_TIMESTAMP(text[, pattern])",
         "The TIMESTAMP(3) that a text says, as `yyyy-MM-dd HH:mm:ss` unless said; NULL if it says none.",
-        &[("TO_TIMESTAMP('29.02.2024', 'dd.MM.yyyy')", "2024-02-29 00:00:00")],
+        &[("TO_TIMESTAMP('29.02.2024', 'dd.MM.yyyy')", "2024-02-29 00:00:00.000")],
         to_timestamp
     ),
     function!(
         &["TO_TIMESTAMP_LTZ"],
         "TO_TIMESTAMP_LTZ(number[, precision]), TO_TIMESTAMP_LTZ(text[, pattern[, zone]])",
         "The instant so many seconds (precision 0) or milliseconds (3) after 1970, or the one that a text says, in UTC unless said.",
-        &[("TO_TIMESTAMP_LTZ(1709212455, 0)", "2024-02-29 13:14:15Z")],
+        &[("TO_TIMESTAMP_LTZ(1709212455, 0)", "2024-02-29 13:14:15.000")],
         to_timestamp_ltz
     ),
     function!(
@@ -611,6 +611,9 @@ fn convert_tz(call: &Bind<'_>) -> Result<Bound, Error> {
     Ok(call.bound(arguments, DataType::Utf8, kernel))
 }
 
+/// A row's period, in local milliseconds.
+type Periods<'a> = Box<dyn Fn(usize) -> Option<(i64, i64)> + 'a>;
+
 fn overlaps(call: &Bind<'_>) -> Result<Bound, Error> {
     let [a, b, c, d] = call.types else { return Err(call.wrong()) };
     let is_point = |of: &DataType| is_timestamp(of) || matches!(of, DataType::Date32 | DataType::Time32(_));
@@ -621,7 +624,7 @@ fn overlaps(call: &Bind<'_>) -> Result<Bound, Error> {
     let settings = Arc::clone(call.settings);
     let kernel: Kernel = Arc::new(move |arguments| {
         let columns = (0..4).map(|index| arguments.column(index)).collect::<Result<Vec<_>, _>>()?;
-        let period = |start: usize| -> Result<Box<dyn Fn(usize) -> Option<(i64, i64)> + '_>, Error> {
+        let period = |start: usize| -> Result<Periods<'_>, Error> {
             let first = local_millis(&columns[start], &settings)?;
             let end = &columns[start + 1];
             Ok(match end.as_primitive_opt::<IntervalMonthDayNanoType>() {

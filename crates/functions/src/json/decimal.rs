@@ -20,8 +20,8 @@ impl Decimal {
         Self { negative, digits: digits.into(), scale }
     }
 
-    /// Reads a number text as `BigDecimal` does (sign, digits, fraction, exponent); `None` if it is no number or its scale
-    /// leaves 32 bits.
+    /// Reads a number text as `BigDecimal` does (sign, digits, fraction, exponent); `None` if it is no number or its
+    /// scale leaves 32 bits.
     pub fn parse(text: &str) -> Option<Self> {
         let (negative, rest) = match text.as_bytes().first()? {
             b'-' => (true, text.get(1..)?),
@@ -169,7 +169,8 @@ fn parse_exponent(text: &str) -> Option<i64> {
     Some(if text.starts_with('-') { -number } else { number })
 }
 
-/// A double as `Double.toString` writes it: plain between 0.001 and 10 million, else with `E`; NaN and infinities by name.
+/// A double as `Double.toString` writes it: plain between 0.001 and 10 million, else with `E`; NaN and infinities by
+/// name.
 pub fn double_text(value: f64) -> String {
     if value.is_nan() {
         return "NaN".into();

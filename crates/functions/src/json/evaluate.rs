@@ -38,7 +38,8 @@ impl Failure {
 
 type Found<'v, 'a> = Vec<Cow<'v, Value<'a>>>;
 
-/// Evaluates steps: one value for a definite path (`None` if nothing is found and failures are suppressed), else a list.
+/// Evaluates steps: one value for a definite path (`None` if nothing is found and failures are suppressed), else a
+/// list.
 pub fn read<'v, 'a>(
     steps: &[Step],
     start: &'v Value<'a>,

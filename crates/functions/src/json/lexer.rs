@@ -1,4 +1,5 @@
-//! Reading JSON text as Jackson does by default: strict, 1000 levels at most, and what follows the first value is not read.
+//! Reading JSON text as Jackson does by default: strict, 1000 levels at most, and what follows the first value is not
+//! read.
 
 use std::borrow::Cow;
 

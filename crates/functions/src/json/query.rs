@@ -53,8 +53,8 @@ fn query<'a>(doc: &'a str, path: &Path, wrapper: Wrapper) -> Outcome<'a> {
     }
 }
 
-/// JSON_QUERY: the JSON text of the array or object, compact and with sorted keys. A scalar without wrapper is empty in lax
-/// mode and an error in strict mode.
+/// JSON_QUERY: the JSON text of the array or object, compact and with sorted keys. A scalar without wrapper is empty
+/// in lax mode and an error in strict mode.
 pub fn json_query(
     doc: &str,
     path: &Path,
@@ -75,11 +75,11 @@ pub fn json_query(
     }
 }
 
-/// The items of an ARRAY<STRING>.
+/// The items of an `ARRAY<STRING>`.
 pub type Texts = Vec<Option<String>>;
 
-/// JSON_QUERY RETURNING ARRAY<STRING>: scalars as text, arrays and objects as JSON; an object is an error, and so is EMPTY
-/// OBJECT where it would be the answer.
+/// JSON_QUERY RETURNING `ARRAY<STRING>`: scalars as text, arrays and objects as JSON; an object is an error, and so is
+/// EMPTY OBJECT where it would be the answer.
 pub fn json_query_array(
     doc: &str,
     path: &Path,

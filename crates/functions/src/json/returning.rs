@@ -1,5 +1,5 @@
-//! JSON_VALUE RETURNING: a found scalar as the asked type. As in Flink 2.3 nothing is converted, and a scalar of another
-//! type is an error that ON ERROR does not catch.
+//! JSON_VALUE RETURNING: a found scalar as the asked type. As in Flink 2.3 nothing is converted, and a scalar of
+//! another type is an error that ON ERROR does not catch.
 
 use std::borrow::Cow;
 

@@ -103,8 +103,8 @@ pub fn json_quote(text: &str) -> String {
     out
 }
 
-/// JSON_UNQUOTE: takes off the first and last character and resolves escapes; a text that is no JSON is given back as it
-/// is. Valid JSON followed by an unknown escape is an error.
+/// JSON_UNQUOTE: takes off the first and last character and resolves escapes; a text that is no JSON is given back as
+/// it is. Valid JSON followed by an unknown escape is an error.
 pub fn json_unquote(text: &str) -> Result<String, String> {
     if !is_json(text, JsonKind::Value) {
         return Ok(text.into());

@@ -5,8 +5,8 @@ use crate::json::lexer::Lexer;
 use crate::json::path::{Mode, Path, Step};
 use crate::json::value::Value;
 
-/// The value a path finds in a text. `None` if it finds nothing or null in lax mode, or the text is no JSON in lax mode; an
-/// error in strict mode, and in both modes if the document is the word `null` or the path is none.
+/// The value a path finds in a text. `None` if it finds nothing or null in lax mode, or the text is no JSON in lax
+/// mode; an error in strict mode, and in both modes if the document is the word `null` or the path is none.
 pub fn locate<'a>(text: &'a str, path: &Path) -> Result<Option<Value<'a>>, String> {
     let lax = path.mode() == Mode::Lax;
     let found = match (path.steps(), path.is_simple()) {
@@ -51,7 +51,8 @@ fn describe(steps: &[Step]) -> String {
     steps.iter().map(one).collect()
 }
 
-/// Walks to the value of a simple path; the text is checked to the end of its first value. Of equal keys the last counts.
+/// Walks to the value of a simple path; the text is checked to the end of its first value. Of equal keys the last
+/// counts.
 fn walk<'a>(lexer: &mut Lexer<'a>, steps: &[Step]) -> Result<Option<Value<'a>>, String> {
     let Some((step, rest)) = steps.split_first() else { return lexer.value().map(Some) };
     lexer.space();

@@ -1,7 +1,7 @@
 //! Arithmetic of decimals: exact, rounded half up to the digits of the result, and NULL where these are not enough, as
 //! in Flink.
 
-use super::Arithmetic;
+use super::operation::Arithmetic;
 use super::whole::division_by_zero;
 use crate::bound::Kernel;
 use crate::columns::{build_numbers, decimals};

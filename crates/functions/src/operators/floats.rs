@@ -1,13 +1,14 @@
 //! Arithmetic and comparisons of `FLOAT` and `DOUBLE`, as IEEE 754 has them: NaN is neither equal to anything nor more
 //! or less. Arrow's comparisons take it for the greatest number.
 
-use super::{Arithmetic, operator};
-use crate::bound::{Arguments, Kernel, internal};
+use super::operation::{Arithmetic, operator};
+use super::sides::{of_both, repeated};
+use crate::bind::{Bind, Bound};
+use crate::bound::{Kernel, internal};
 use crate::columns::floats;
 use crate::common_type::is_floating;
-use crate::registry::{Bind, Bound};
 use arrow_arith::numeric;
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{Array, BooleanArray};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 use arrow_schema::DataType;
 use headpond_state::Error;
@@ -16,7 +17,7 @@ use std::sync::Arc;
 /// What computes an operation on two floating-point numbers of one type.
 pub(super) fn kernel(operation: Arithmetic) -> Kernel {
     Arc::new(move |arguments| {
-        let result = super::whole::of_both(arguments.values, |left, right| match operation {
+        let result = of_both(arguments.values, |left, right| match operation {
             Arithmetic::Plus => numeric::add_wrapping(left, right),
             Arithmetic::Minus => numeric::sub_wrapping(left, right),
             Arithmetic::Times => numeric::mul_wrapping(left, right),
@@ -25,15 +26,6 @@ pub(super) fn kernel(operation: Arithmetic) -> Kernel {
         })?;
         repeated(result.map_err(internal)?, arguments)
     })
-}
-
-/// The result for all rows, where it was computed for one because all arguments are constants.
-pub(super) fn repeated(array: ArrayRef, arguments: &Arguments<'_>) -> Result<ArrayRef, Error> {
-    if array.len() == arguments.rows || array.len() != 1 {
-        return Ok(array);
-    }
-    let scalar = datafusion_common::ScalarValue::try_from_array(&array, 0).map_err(internal)?;
-    scalar.to_array_of_size(arguments.rows).map_err(internal)
 }
 
 /// A comparison of floating-point numbers.

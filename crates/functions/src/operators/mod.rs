@@ -2,59 +2,29 @@
 
 mod decimals;
 mod floats;
+mod operation;
+mod sides;
 mod times;
 mod whole;
 
 pub(crate) use decimals::{has_digits, power, rescaled};
 pub(crate) use whole::OVERFLOW;
 
+use crate::bind::{Bind, Bound};
 use crate::bound::{BoundFunction, Spelling};
 use crate::columns::build_texts;
 use crate::common_type::{is_floating, is_integer, is_number, is_text, of_two};
 use crate::decimal::{self, precision_and_scale};
-use crate::registry::{Bind, Bound};
-use arrow_schema::{DataType, IntervalUnit};
+use arrow_schema::DataType;
 use datafusion_expr::Expr;
 use headpond_state::Error;
+use operation::{Arithmetic, operator};
 use std::sync::Arc;
 
 /// The name of the operator that turns a number's sign.
 pub(crate) const NEGATIVE: &str = "neg";
 /// The name of `||`.
 pub(crate) const CONCATENATION: &str = "||";
-
-/// An operation on two numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Arithmetic {
-    Plus,
-    Minus,
-    Times,
-    Divide,
-    Modulo,
-}
-
-impl Arithmetic {
-    fn parse(name: &str) -> Option<Self> {
-        Some(match name {
-            "+" => Arithmetic::Plus,
-            "-" => Arithmetic::Minus,
-            "*" => Arithmetic::Times,
-            "/" => Arithmetic::Divide,
-            "%" => Arithmetic::Modulo,
-            _ => return None,
-        })
-    }
-
-    pub(crate) fn symbol(self) -> &'static str {
-        match self {
-            Arithmetic::Plus => "+",
-            Arithmetic::Minus => "-",
-            Arithmetic::Times => "*",
-            Arithmetic::Divide => "/",
-            Arithmetic::Modulo => "%",
-        }
-    }
-}
 
 /// An operator's call; `None` where the name is none of an operator.
 pub(crate) fn bind(call: &Bind<'_>) -> Option<Result<Bound, Error>> {
@@ -67,12 +37,6 @@ pub(crate) fn bind(call: &Bind<'_>) -> Option<Result<Bound, Error>> {
         "=" | "<>" | "<" | "<=" | ">" | ">=" => floats::comparison(call),
         _ => return None,
     })
-}
-
-/// The function of an operator whose arguments have been cast to `arguments`.
-fn operator(name: &str, arguments: Vec<DataType>, result: DataType, kernel: crate::bound::Kernel) -> Bound {
-    let function = BoundFunction::new(name, Spelling::Operator, arguments.clone(), result, kernel).strict();
-    Bound { function, arguments }
 }
 
 /// The type of an operation on two numbers, by Calcite's rules; `None` where there is none.
@@ -170,6 +134,3 @@ pub fn sum_of(expr: &Expr) -> Option<(&Expr, i8, &Expr)> {
         _ => None,
     }
 }
-
-/// The type of intervals.
-pub(crate) const INTERVAL: DataType = DataType::Interval(IntervalUnit::MonthDayNano);

@@ -3,11 +3,11 @@
 //! A day of an interval has 24 hours, in every zone; months are those of the calendar of UTC for a `TIMESTAMP_LTZ`, as
 //! in Flink.
 
-use super::{Arithmetic, INTERVAL, operator};
+use super::operation::{Arithmetic, INTERVAL, operator};
+use crate::bind::Bound;
 use crate::bound::Kernel;
 use crate::columns::build_numbers;
 use crate::common_type::{is_integer, is_timestamp};
-use crate::registry::Bound;
 use crate::time::{add_months_to_days, add_months_to_millis};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{

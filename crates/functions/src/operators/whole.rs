@@ -1,12 +1,12 @@
 //! Arithmetic of whole numbers: checked, or wrapping around as Flink's.
 
-use super::Arithmetic;
+use super::operation::Arithmetic;
+use super::sides::{of_both, repeated};
 use crate::bound::{Kernel, internal};
 use crate::type_name::type_name;
 use arrow_arith::numeric;
-use arrow_array::{ArrayRef, Datum};
+use arrow_array::Datum;
 use arrow_schema::{ArrowError, DataType};
-use datafusion_expr::ColumnarValue;
 use headpond_state::Error;
 use std::sync::Arc;
 
@@ -25,22 +25,7 @@ pub(super) fn kernel(operation: Arithmetic, data_type: DataType, wraps: bool) ->
         };
         let result = of_both(arguments.values, compute)?;
         let array = result.map_err(|error| failed(error, &format!("{} {0}", type_name(&data_type)), operation))?;
-        super::floats::repeated(array, arguments)
-    })
-}
-
-/// Applies an Arrow kernel to two columns or values.
-pub(super) fn of_both(
-    values: &[ColumnarValue],
-    compute: impl Fn(&dyn Datum, &dyn Datum) -> Result<ArrayRef, ArrowError>,
-) -> Result<Result<ArrayRef, ArrowError>, Error> {
-    let scalar = |value: &datafusion_common::ScalarValue| value.to_scalar().map_err(internal);
-    Ok(match values {
-        [ColumnarValue::Array(left), ColumnarValue::Array(right)] => compute(left, right),
-        [ColumnarValue::Array(left), ColumnarValue::Scalar(right)] => compute(left, &scalar(right)?),
-        [ColumnarValue::Scalar(left), ColumnarValue::Array(right)] => compute(&scalar(left)?, right),
-        [ColumnarValue::Scalar(left), ColumnarValue::Scalar(right)] => compute(&scalar(left)?, &scalar(right)?),
-        _ => return Err(Error::internal("an operator has not two arguments")),
+        repeated(array, arguments)
     })
 }
 

@@ -85,7 +85,8 @@ pub fn regexp_count(text: &str, pattern: Option<&JavaRegex>) -> TextResult<Optio
     Ok(Some(count))
 }
 
-/// REGEXP_INSTR: where the first match begins, in UTF-16 units from 1; 0 without a match, None (NULL) for an invalid pattern.
+/// REGEXP_INSTR: where the first match begins, in UTF-16 units from 1; 0 without a match, None (NULL) for an invalid
+/// pattern.
 pub fn regexp_instr(text: &str, pattern: Option<&JavaRegex>) -> TextResult<Option<i32>> {
     let Some(pattern) = pattern else { return Ok(None) };
     Ok(Some(match pattern.find(text)? {

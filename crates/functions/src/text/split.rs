@@ -43,8 +43,8 @@ fn is_java_whitespace(c: char) -> bool {
         || c.is_whitespace() && !matches!(c, '\u{85}' | '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 
-/// STR_TO_MAP: the keys and values of a text, the last value of a key counts; a pair without delimiter has the value NULL.
-/// Both delimiters are regular expressions. An error only if matching takes too many steps.
+/// STR_TO_MAP: the keys and values of a text, the last value of a key counts; a pair without delimiter has the value
+/// NULL. Both delimiters are regular expressions. An error only if matching takes too many steps.
 pub fn str_to_map<'a>(
     text: &'a str,
     pairs: &JavaRegex,

@@ -1,15 +1,17 @@
 //! Patterns of dates and times in Java's letters.
 //!
-//! Two kinds: those of `DateTimeFormatter` (DATE_FORMAT, TO_TIMESTAMP), whose digits must be as many as letters say, and
-//! those of `SimpleDateFormat` (TO_DATE, UNIX_TIMESTAMP, FROM_UNIXTIME, CONVERT_TZ), which take what they can get: month 13
-//! is January of the next year, and text behind what they need does not matter.
+//! Two kinds: those of `DateTimeFormatter` (DATE_FORMAT, TO_TIMESTAMP), whose digits must be as many as letters say,
+//! and those of `SimpleDateFormat` (TO_DATE, UNIX_TIMESTAMP, FROM_UNIXTIME, CONVERT_TZ), which take what they can get:
+//! month 13 is January of the next year, and text behind what they need does not matter.
 
+mod item;
 mod names;
 mod read;
 mod week;
 
 use super::Zone;
 use chrono::{Datelike, NaiveDateTime, Timelike};
+use item::Item;
 use names::{DAYS, MONTHS, ORDINALS};
 use std::fmt::Write;
 use week::Week;
@@ -19,14 +21,6 @@ use week::Week;
 enum Kind {
     DateTimeFormatter,
     SimpleDateFormat,
-}
-
-/// A part of a pattern.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Item {
-    Literal(String),
-    Field { letter: char, count: usize },
-    Optional(Vec<Item>),
 }
 
 /// A pattern.
@@ -220,8 +214,8 @@ impl Pattern {
         Ok(())
     }
 
-    /// The local time that a text says; `None` if it is not of the pattern's form. What the pattern does not say is that
-    /// of 1970-01-01 00:00:00.
+    /// The local time that a text says; `None` if it is not of the pattern's form. What the pattern does not say is
+    /// that of 1970-01-01 00:00:00.
     pub fn parse_text(&self, text: &str) -> Option<NaiveDateTime> {
         let mut fields = read::Fields::default();
         let rest = read::items(&self.items, text, self.kind == Kind::SimpleDateFormat, &mut fields)?;

@@ -84,8 +84,8 @@ impl Zone {
         self.offset_at(utc).local_minus_utc()
     }
 
-    /// The instant of a local time, in milliseconds since 1970. A time that the clock skips is as much later as it skips;
-    /// of one that comes twice it is the first.
+    /// The instant of a local time, in milliseconds since 1970. A time that the clock skips is as much later as it
+    /// skips; of one that comes twice it is the first.
     pub fn instant(&self, local: &NaiveDateTime) -> i64 {
         let offset = match self {
             Zone::Fixed(offset) => *offset,

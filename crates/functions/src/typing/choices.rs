@@ -1,7 +1,8 @@
 //! What chooses among values: CASE, COALESCE, IF, NULLIF, and AND and OR whose second side may fail.
 
-use super::Typer;
 use super::comparisons::mixed;
+use super::equality::Equality;
+use super::typer::{Typer, external};
 use crate::bound::BoundFunction;
 use crate::common_type::common_type;
 use arrow_schema::DataType;
@@ -46,7 +47,7 @@ impl Typer<'_> {
     /// The call of a function that is written as a CASE.
     pub(super) fn choice(&self, name: &str, arguments: &[Expr]) -> Result<Option<Expr>> {
         let name = name.to_uppercase();
-        let wrong = |takes: &str| super::external(Error::invalid(format!("{name} takes {takes}")));
+        let wrong = |takes: &str| external(Error::invalid(format!("{name} takes {takes}")));
         Ok(Some(match (name.as_str(), arguments) {
             ("COALESCE", []) => return Err(wrong("one value or more")),
             ("COALESCE", [rest @ .., last]) => self.coalesce(&name, rest, last)?,
@@ -89,7 +90,7 @@ impl Typer<'_> {
     /// AND and OR look at their second side only where the first leaves it open, if the second can fail.
     pub(super) fn guarded(&self, left: Expr, op: Operator, right: Expr) -> Expr {
         let both = |left: Expr, right: Expr| Expr::BinaryExpr(BinaryExpr::new(Box::new(left), op, Box::new(right)));
-        if self.equality == super::Equality::OfKeys || !may_fail(&right) || is_literal(&left) {
+        if self.equality == Equality::OfKeys || !may_fail(&right) || is_literal(&left) {
             return both(left, right);
         }
         let decided = Expr::Literal(ScalarValue::Boolean(Some(op == Operator::Or)), None);

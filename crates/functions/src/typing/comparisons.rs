@@ -1,6 +1,7 @@
 //! Comparisons: `=`, `<`, BETWEEN, IN, LIKE.
 
-use super::{Typer, external};
+use super::equality::Equality;
+use super::typer::{Typer, external};
 use crate::common_type::{common_type, is_floating, is_number, is_text, is_timestamp, of_two};
 use crate::type_name::type_name;
 use arrow_schema::{DataType, TimeUnit};
@@ -9,15 +10,6 @@ use datafusion_expr::expr::{Between, BinaryExpr, InList, InSubquery, Like};
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder, Operator};
 use headpond_state::Error;
 use std::sync::Arc;
-
-/// How `=` of two `DOUBLE`s is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Equality {
-    /// By IEEE 754.
-    OfValues,
-    /// As an equality that rows can be joined by.
-    OfKeys,
-}
 
 fn symbol(op: Operator) -> &'static str {
     match op {

@@ -1,6 +1,7 @@
 //! Typing a plan, node by node.
 
-use super::{Equality, Typer, external};
+use super::equality::Equality;
+use super::typer::{Typer, external};
 use crate::common_type::of_two;
 use crate::settings::Settings;
 use crate::type_name::type_name;

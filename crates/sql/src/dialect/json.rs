@@ -2,7 +2,7 @@
 //!
 //! Their clauses become arguments: texts, in a fixed order, before or behind the others.
 
-use super::{call as function, is_word, text};
+use super::syntax::{call as function, is_word, text};
 use datafusion_sql::sqlparser::ast::{Expr, Value};
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::Token;

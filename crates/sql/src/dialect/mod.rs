@@ -2,18 +2,18 @@
 //! Flink's [JSON functions](json), and `MAP[…]`.
 
 mod json;
+mod syntax;
 
-use crate::script::parse_type;
+pub(crate) use syntax::{call, text};
+
 use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion_sql::sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgumentList,
-    FunctionArguments, Ident, ObjectName, Value,
-};
+use datafusion_sql::sqlparser::ast::{BinaryOperator, CaseWhen, CastKind, DataType, Expr, Ident, ObjectName};
 use datafusion_sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::Token;
 use std::any::TypeId;
+use syntax::is_word;
 
 /// The dialect of queries.
 #[derive(Debug, Clone, Copy)]
@@ -101,33 +101,6 @@ fn is_json(parser: &Parser) -> bool {
     word(0, "IS") && (word(1, "JSON") || word(1, "NOT") && word(2, "JSON"))
 }
 
-/// Whether the token so far ahead is this word, without quotes.
-fn is_word(parser: &Parser, ahead: usize, expected: &str) -> bool {
-    matches!(&parser.peek_nth_token_ref(ahead).token, Token::Word(word)
-        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(expected))
-}
-
-/// The call of a function of this name.
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let arguments = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
-    let list = FunctionArgumentList { duplicate_treatment: None, args: arguments.collect(), clauses: Vec::new() };
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(list),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
-}
-
-/// A text as a literal.
-fn text(text: impl Into<String>) -> Expr {
-    Expr::Value(Value::SingleQuotedString(text.into()).with_empty_span())
-}
-
 /// `MAP[key, value, …]`.
 fn map_literal(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let is_map = is_word(parser, 0, "MAP") && parser.peek_nth_token_ref(1).token == Token::LBracket;
@@ -155,12 +128,11 @@ fn cast(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     let parse = || {
         let expr = Box::new(parser.parse_expr()?);
         parser.expect_keyword_is(Keyword::AS)?;
+        // `sqlparser` does not know the types of rows and maps: they go on as they are written.
         let nested = ["ROW", "MAP", "ARRAY", "STRUCT"].into_iter().any(|name| is_word(parser, 0, name));
-        let data_type = if nested {
-            let parsed = parse_type(parser).map_err(|error| ParserError::ParserError(error.message().to_owned()))?;
-            DataType::Custom(ObjectName::from(vec![Ident::new(written(&parsed))]), Vec::new())
-        } else {
-            parser.parse_data_type()?
+        let data_type = match nested {
+            true => DataType::Custom(ObjectName::from(vec![Ident::new(type_text(parser))]), Vec::new()),
+            false => parser.parse_data_type()?,
         };
         parser.expect_token(&Token::RParen)?;
         Ok(Expr::Cast { kind, expr, data_type, format: None, array: false })
@@ -168,22 +140,19 @@ fn cast(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     Some(parse())
 }
 
-/// A type as text, with all names of fields in quotes.
-fn written(data_type: &arrow_schema::DataType) -> String {
-    match data_type {
-        arrow_schema::DataType::Struct(fields) => {
-            let field = |field: &arrow_schema::FieldRef| format!("`{}` {}", field.name(), written(field.data_type()));
-            format!("ROW<{}>", fields.iter().map(field).collect::<Vec<_>>().join(", "))
+/// Takes a type up to the parenthesis that ends what it stands in.
+fn type_text(parser: &mut Parser) -> String {
+    let (mut text, mut depth) = (String::new(), 0);
+    loop {
+        match &parser.peek_token_ref().token {
+            Token::EOF => return text,
+            Token::RParen if depth == 0 => return text,
+            Token::LParen => depth += 1,
+            Token::RParen => depth -= 1,
+            _ => {}
         }
-        arrow_schema::DataType::List(item) => format!("ARRAY<{}>", written(item.data_type())),
-        arrow_schema::DataType::Map(entries, _) => match entries.data_type() {
-            arrow_schema::DataType::Struct(fields) => {
-                let parts = fields.iter().map(|field| written(field.data_type()));
-                format!("MAP<{}>", parts.collect::<Vec<_>>().join(", "))
-            }
-            other => written(other),
-        },
-        other => headpond_functions::type_name(other),
+        text.push_str(&parser.next_token().to_string());
+        text.push(' ');
     }
 }
 

@@ -1,9 +1,9 @@
 //! Forms of SQL that stand for functions or literals, in the form that DataFusion plans.
 
+use crate::dialect::{call, text};
 use datafusion_sql::sqlparser::ast::{
     BinaryOperator, CastKind, CeilFloorKind, DataType, DateTimeField, ExactNumberInfo, Expr, Function, FunctionArg,
-    FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, Interval, ObjectName, Select, SelectItem,
-    TypedString, Value, VisitorMut,
+    FunctionArgExpr, FunctionArguments, Interval, Select, SelectItem, TypedString, Value, VisitorMut,
 };
 use headpond_functions::time::{Interval as Span, parse_interval};
 use headpond_state::{Error, Result};
@@ -48,25 +48,6 @@ impl VisitorMut for SqlForms {
     }
 }
 
-fn call(name: &str, arguments: Vec<Expr>) -> Expr {
-    let arguments = arguments.into_iter().map(|argument| FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)));
-    let list = FunctionArgumentList { duplicate_treatment: None, args: arguments.collect(), clauses: Vec::new() };
-    Expr::Function(Function {
-        name: ObjectName::from(vec![Ident::new(name)]),
-        uses_odbc_syntax: false,
-        parameters: FunctionArguments::None,
-        args: FunctionArguments::List(list),
-        filter: None,
-        null_treatment: None,
-        over: None,
-        within_group: Vec::new(),
-    })
-}
-
-fn text(text: impl Into<String>) -> Expr {
-    Expr::Value(Value::SingleQuotedString(text.into()).with_empty_span())
-}
-
 /// The form that takes an expression's place.
 fn rewritten(expr: &Expr) -> Result<Option<Expr>> {
     Ok(match expr {
@@ -100,7 +81,7 @@ fn typed(literal: &TypedString) -> Option<Expr> {
     let written = literal.value.value.clone().into_string()?;
     let digits = written.split_once('.').map_or(0, |(_, fraction)| fraction.len().min(9)) as u64;
     let mut literal = literal.clone();
-    literal.data_type = DataType::Timestamp(Some(digits), zone.clone());
+    literal.data_type = DataType::Timestamp(Some(digits), *zone);
     Some(Expr::TypedString(literal))
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn parse_type_text(text: &str) -> Result<DataType> {
 }
 
 /// Parses a type.
-pub(crate) fn parse_type(parser: &mut Parser<'_>) -> Result<DataType> {
+pub(super) fn parse_type(parser: &mut Parser<'_>) -> Result<DataType> {
     let mut types = TypeParser::new(parser);
     let parsed = types.parse(0)?;
     if types.open_angles > 0 {

@@ -21,7 +21,7 @@ mod words;
 pub use create_table::{CreateTable, TableColumn, TableOption, Watermark};
 pub use statement_kind::{Explained, Insert, SourceQuery, StatementKind};
 
-pub(crate) use data_type::{parse_type, parse_type_text};
+pub(crate) use data_type::parse_type_text;
 pub(crate) use headpond_functions::type_name;
 pub(crate) use hint::{StateTtlHint, StateUidHint};
 pub(crate) use refusal::not_supported;

@@ -86,7 +86,7 @@ fn winners() -> Vec<(i32, i32)> {
 #[test]
 fn the_winning_bids_are_averaged_by_category() {
     let sql = format!(
-        "{AUCTIONS_AND_BIDS} CREATE TABLE out (category BIGINT, price DOUBLE) WITH ('connector' = 'blackhole');
+        "{AUCTIONS_AND_BIDS} CREATE TABLE out (category BIGINT, price BIGINT) WITH ('connector' = 'blackhole');
         INSERT INTO out SELECT Q.category, AVG(Q.final) FROM (
             SELECT MAX(B.price) AS final, A.category FROM auction A, bid B
             WHERE A.id = B.auction AND B.dateTime BETWEEN A.opened AND A.expires GROUP BY A.id, A.category) Q
@@ -95,7 +95,7 @@ fn the_winning_bids_are_averaged_by_category() {
     let average = |category: i32| {
         let prices: Vec<i32> =
             winners().into_iter().filter(|(id, _)| id % 2 == category).map(|(_, price)| price).collect();
-        format!("{category} | {:?}", f64::from(prices.iter().sum::<i32>()) / prices.len() as f64)
+        format!("{category} | {}", prices.iter().sum::<i32>() / prices.len() as i32)
     };
     for rows in [1, 5, 100] {
         assert_eq!(result(&auctions_and_bids(), &sql, rows), [average(0), average(1)], "in batches of {rows}");

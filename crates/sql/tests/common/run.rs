@@ -30,6 +30,8 @@ pub struct Run<'g> {
     watermarks_ms: Vec<i64>,
     /// What the sinks got.
     pub output: Rows,
+    /// The same, as batches.
+    pub changes: Vec<ChangeBatch>,
     /// The sums of all operators' counters.
     pub counters: Counters,
     /// The most rows that a call has given.
@@ -71,6 +73,7 @@ impl<'g> Run<'g> {
             sources: Vec::new(),
             watermarks_ms: vec![i64::MIN; graph.nodes().count()],
             output: Vec::new(),
+            changes: Vec::new(),
             counters: Counters::default(),
             rows_per_call_max: 0,
             reopened_every: None,
@@ -227,7 +230,10 @@ impl<'g> Run<'g> {
                         let keyed = KeyedBatch { keys, changes: batch.clone() };
                         self.call(index, now_ms, |operator, cx| operator.process(input, &keyed, cx))?;
                     }
-                    NodeKind::Sink { .. } => self.output.extend(shown(batch)),
+                    NodeKind::Sink { .. } => {
+                        self.output.extend(shown(batch));
+                        self.changes.push(batch.clone());
+                    }
                     other => return Err(Error::internal(format!("{other:?} reads nothing"))),
                 }
             }

@@ -10,7 +10,7 @@ const OUT: &str =
 
 fn query(slide_s: i64, size_s: i64, offset_s: i64) -> String {
     format!(
-        "INSERT INTO out SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v)
+        "INSERT INTO out SELECT k, window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(CAST(v AS DOUBLE))
          FROM TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '{slide_s}' SECOND, INTERVAL '{size_s}' SECOND, INTERVAL '{offset_s}' SECOND))
          GROUP BY k, window_start, window_end;"
     )
@@ -66,7 +66,7 @@ fn each_row_counts_in_exactly_the_windows_for_which_it_is_not_late() {
 fn one_group_of_all_rows_hops_through_silences() {
     let rows = rows(9, 150, 1, 40_000, 1000);
     let sql = format!(
-        "{} INSERT INTO out SELECT 'k0', window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(v)
+        "{} INSERT INTO out SELECT 'k0', window_start, window_end, COUNT(*), SUM(v), MIN(v), MAX(v), AVG(CAST(v AS DOUBLE))
          FROM TABLE(HOP(TABLE t, DESCRIPTOR(ts), INTERVAL '1' SECOND, INTERVAL '4' SECOND)) GROUP BY window_start, window_end;",
         tables(1000, OUT)
     );

@@ -11,7 +11,7 @@ const OUT: &str =
 
 fn query(gap_ms: i64) -> String {
     format!(
-        "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(v)
+        "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
          FROM TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '{}.{:03}' SECOND))
          GROUP BY k, window_start, window_end, window_time;",
         gap_ms / 1000,
@@ -153,7 +153,7 @@ fn the_ways_in_which_sessions_are_written_mean_the_same() {
     let rows = rows(6, 150, 3, 2000, 3000);
     let selected = |from: &str| {
         format!(
-            "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(v)
+            "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
              FROM {from} GROUP BY k, window_start, window_end, window_time;"
         )
     };
@@ -162,10 +162,10 @@ fn the_ways_in_which_sessions_are_written_mean_the_same() {
         selected("TABLE(SESSION(TABLE t PARTITION BY (k), DESCRIPTOR(ts), INTERVAL '4' SECONDS))"),
         selected("session(data => table t partition by k, timecol => descriptor(ts), gap => interval '4' seconds) AS s"),
         "INSERT INTO out SELECT k, SESSION_START(ts, INTERVAL '4' SECOND), SESSION_END(ts, INTERVAL '4' SECOND),
-           session_rowtime(ts, INTERVAL '4' SECOND), COUNT(*), SUM(v), MIN(v), AVG(v)
+           session_rowtime(ts, INTERVAL '4' SECOND), COUNT(*), SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
          FROM t GROUP BY k, SESSION(ts, INTERVAL '4' SECOND);".to_owned(),
         "CREATE VIEW v AS SELECT k AS name, v AS amount, ts AS at FROM t;
-         INSERT INTO out SELECT name, window_start, window_end, window_time, COUNT(*), SUM(amount), MIN(amount), AVG(amount)
+         INSERT INTO out SELECT name, window_start, window_end, window_time, COUNT(*), SUM(amount), MIN(amount), AVG(CAST(amount AS DOUBLE))
          FROM TABLE(SESSION(TABLE v PARTITION BY name, DESCRIPTOR(at), INTERVAL '4' SECOND)) GROUP BY window_start, name, window_end, window_time;".to_owned(),
     ];
     let expected = as_rows(&sessions(&rows, 4000).0, 4000);
@@ -185,13 +185,13 @@ fn conditions_on_sessions_hold_for_sessions() {
     let condition = "> TIMESTAMP '2013-01-01 00:01:00'";
     for query in [
         format!(
-            "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(v)
+            "INSERT INTO out SELECT k, window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
              FROM TABLE(SESSION(TABLE t PARTITION BY k, DESCRIPTOR(ts), INTERVAL '4' SECOND))
              GROUP BY k, window_start, window_end, window_time HAVING COUNT(*) > 1 AND window_start {condition};"
         ),
         format!(
             "INSERT INTO out SELECT * FROM (SELECT k, SESSION_START(ts, INTERVAL '4' SECOND) AS s, SESSION_END(ts, INTERVAL '4' SECOND),
-               SESSION_ROWTIME(ts, INTERVAL '4' SECOND), COUNT(*) AS n, SUM(v), MIN(v), AVG(v)
+               SESSION_ROWTIME(ts, INTERVAL '4' SECOND), COUNT(*) AS n, SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
              FROM t GROUP BY k, SESSION(ts, INTERVAL '4' SECOND)) WHERE s {condition} AND n > 1;"
         ),
     ] {
@@ -204,7 +204,7 @@ fn conditions_on_sessions_hold_for_sessions() {
 fn sessions_of_all_rows_together_have_no_partition() {
     let mut rows = rows(8, 150, 3, 2000, 3000);
     let sql = format!(
-        "{} INSERT INTO out SELECT 'k0', window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(v)
+        "{} INSERT INTO out SELECT 'k0', window_start, window_end, window_time, COUNT(*), SUM(v), MIN(v), AVG(CAST(v AS DOUBLE))
          FROM TABLE(SESSION(TABLE t, DESCRIPTOR(ts), INTERVAL '3' SECOND)) GROUP BY window_start, window_end, window_time;",
         tables(3000, OUT)
     );

@@ -1,9 +1,9 @@
 //! Arrays made, counted and joined.
 
+use crate::bind::{Bind, Bound};
 use crate::bound::{Kernel, internal};
 use crate::columns::{build_ints, build_texts};
 use crate::common_type::{array_type, common_type, is_text};
-use crate::registry::{Bind, Bound};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ListArray, MapArray, new_null_array};
 use arrow_buffer::OffsetBuffer;

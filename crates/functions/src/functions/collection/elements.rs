@@ -1,10 +1,10 @@
 //! Arrays made of the elements of others, which are compared by value; NULL equals NULL here.
 
 use super::arrays::item_of;
+use crate::bind::{Bind, Bound};
 use crate::bound::{Arguments, Kernel, internal};
 use crate::columns::{build_booleans, build_ints};
 use crate::common_type::{array_type, common_type, is_integer};
-use crate::registry::{Bind, Bound};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -210,7 +210,7 @@ pub(super) fn of_two(call: &Bind<'_>, make: OfTwo) -> Result<Bound, Error> {
 
 /// The array type that all arguments have.
 fn arrays_in_common(call: &Bind<'_>) -> Result<DataType, Error> {
-    let items = call.types.iter().map(|data_type| item_of(data_type)).collect::<Option<Vec<_>>>();
+    let items = call.types.iter().map(item_of).collect::<Option<Vec<_>>>();
     let items = items.ok_or_else(|| call.wrong())?;
     let common = common_type(items.into_iter().flatten()).ok_or_else(|| call.wrong())?;
     Ok(array_type(if common.is_null() { DataType::Int32 } else { common }))

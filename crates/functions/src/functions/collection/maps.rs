@@ -1,9 +1,9 @@
 //! Maps made and taken apart.
 
 use super::elements::list;
+use crate::bind::{Bind, Bound};
 use crate::bound::{Kernel, internal};
 use crate::common_type::{array_type, common_type, map_type};
-use crate::registry::{Bind, Bound};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray};
 use arrow_buffer::{NullBuffer, OffsetBuffer};
@@ -70,7 +70,7 @@ fn built(
 }
 
 pub(super) fn map(call: &Bind<'_>) -> Result<Bound, Error> {
-    if call.types.is_empty() || call.types.len() % 2 != 0 {
+    if call.types.is_empty() || !call.types.len().is_multiple_of(2) {
         return Err(call.wrong());
     }
     let (keys, values) = (call.types.iter().step_by(2), call.types.iter().skip(1).step_by(2));

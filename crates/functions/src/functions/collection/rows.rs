@@ -1,9 +1,9 @@
 //! Rows made, and what is taken out of rows, arrays and maps.
 
 use super::maps::key_and_value;
+use crate::bind::{Bind, Bound};
 use crate::bound::{Kernel, internal};
 use crate::common_type::{common_type, is_integer};
-use crate::registry::{Bind, Bound};
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef, ListArray, MapArray, StructArray, UInt64Array};
 use arrow_row::{RowConverter, SortField};

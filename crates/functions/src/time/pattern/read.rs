@@ -1,6 +1,6 @@
 //! Texts read by a pattern.
 
-use super::Item;
+use super::item::Item;
 use super::names::{DAYS, MONTHS};
 use chrono::{Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
 
