@@ -23,30 +23,47 @@ pub enum Aggregate {
     Max,
     /// The average.
     Avg,
+    /// A deviation or a variance, which typing makes of the others.
+    Spread(Spread),
     /// One of Flink's that is not here yet.
     Missing(&'static str),
 }
 
+/// How far values are spread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Spread {
+    /// The deviation of all values.
+    StddevPop,
+    /// The deviation that a sample tells of.
+    StddevSamp,
+    /// The variance of all values.
+    VarPop,
+    /// The variance that a sample tells of.
+    VarSamp,
+}
+
+/// Deviations and variances by name.
+const SPREADS: [(&str, Spread); 6] = [
+    ("stddev_pop", Spread::StddevPop),
+    ("stddev_samp", Spread::StddevSamp),
+    ("stddev", Spread::StddevSamp),
+    ("var_pop", Spread::VarPop),
+    ("var_samp", Spread::VarSamp),
+    ("variance", Spread::VarSamp),
+];
+
+/// The deviation or variance that a function is.
+pub(crate) fn spread_of(function: &AggregateUDF) -> Option<Spread> {
+    match function.inner().downcast_ref::<Planned>()?.aggregate {
+        Aggregate::Spread(spread) => Some(spread),
+        _ => None,
+    }
+}
+
 /// Flink's aggregate functions that are not here yet.
-const MISSING: [&str; 18] = [
-    "stddev_pop",
-    "stddev_samp",
-    "stddev",
-    "var_pop",
-    "var_samp",
-    "variance",
-    "collect",
-    "listagg",
-    "first_value",
-    "last_value",
-    "array_agg",
-    "json_objectagg",
-    "json_arrayagg",
-    "approx_count_distinct",
-    "percentile",
-    "lag",
-    "lead",
-    "ntile",
+const MISSING: [&str; 12] = [
+    "collect", "listagg", "first_value", "last_value", "array_agg", "json_objectagg", "json_arrayagg",
+    "approx_count_distinct", "percentile", "lag", "lead", "ntile",
 ];
 
 impl Aggregate {
@@ -61,6 +78,10 @@ impl Aggregate {
             Aggregate::Min => "min",
             Aggregate::Max => "max",
             Aggregate::Avg => "avg",
+            Aggregate::Spread(Spread::StddevPop) => "stddev_pop",
+            Aggregate::Spread(Spread::StddevSamp) => "stddev_samp",
+            Aggregate::Spread(Spread::VarPop) => "var_pop",
+            Aggregate::Spread(Spread::VarSamp) => "var_samp",
             Aggregate::Missing(name) => name,
         }
     }
@@ -82,7 +103,7 @@ impl Aggregate {
                 DataType::Decimal128(precision, scale) => decimal::total((*precision, *scale)),
                 other => other.clone(),
             },
-            Aggregate::Avg => match of {
+            Aggregate::Avg | Aggregate::Spread(_) => match of {
                 DataType::Null => DataType::Int32,
                 other if is_integer(other) || is_floating(other) => other.clone(),
                 other => decimal::average(precision_and_scale(other)?),
@@ -106,6 +127,10 @@ impl Planned {
 
 /// The aggregate function of this name, in any case.
 pub fn aggregate(name: &str) -> Option<Arc<AggregateUDF>> {
+    let spread = SPREADS.iter().find(|(spread, _)| spread.eq_ignore_ascii_case(name));
+    if let Some((_, spread)) = spread {
+        return Some(Arc::new(AggregateUDF::new_from_impl(Planned::new(Aggregate::Spread(*spread)))));
+    }
     let missing = MISSING.into_iter().map(Aggregate::Missing);
     let found =
         Aggregate::ALL.into_iter().chain(missing).find(|aggregate| aggregate.name().eq_ignore_ascii_case(name))?;

@@ -23,6 +23,7 @@ mod join;
 mod mini_batch;
 mod no_column;
 mod plan;
+mod planning_stack;
 mod position;
 mod rank;
 pub mod script;

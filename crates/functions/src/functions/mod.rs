@@ -6,11 +6,17 @@ mod collection;
 mod conditional;
 mod hash;
 mod json;
+mod json_values;
 mod pattern;
 mod printf;
+mod random;
+mod rounding;
 mod text;
+mod text_calls;
 mod text_error;
 mod time;
+mod time_texts;
+mod whole_number;
 
 pub use clock::{is_processing_time, is_random};
 

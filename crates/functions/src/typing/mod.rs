@@ -10,6 +10,7 @@ mod comparisons;
 mod equality;
 mod literals;
 mod plans;
+mod reduced;
 mod typer;
 
 use crate::settings::Settings;

@@ -1,6 +1,7 @@
 //! Typing a plan, node by node.
 
 use super::equality::Equality;
+use super::reduced::reduced;
 use super::typer::{Typer, external};
 use crate::common_type::of_two;
 use crate::settings::Settings;
@@ -36,6 +37,13 @@ pub(super) fn typed(plan: LogicalPlan, settings: &Arc<Settings>) -> Result<Logic
             LogicalPlan::Filter(filter)
         }
         LogicalPlan::Join(join) => LogicalPlan::Join(joined(join, &typer)?),
+        LogicalPlan::Aggregate(node) => {
+            // With types, before its parts are taken apart.
+            return match LogicalPlan::Aggregate(node).recompute_schema()? {
+                LogicalPlan::Aggregate(node) => reduced(node, &typer),
+                other => Ok(other),
+            };
+        }
         LogicalPlan::Union(union) => return united(union, settings),
         LogicalPlan::Values(values) => return listed(values, &typer),
         other => other,

@@ -4,6 +4,7 @@
 //! streaming's: windows ([`window`]).
 
 mod compile;
+mod depth;
 mod functions;
 mod project;
 mod row_number;
@@ -11,6 +12,7 @@ mod watermark;
 mod window;
 
 pub(crate) use compile::{Compiler, substitute};
+pub(crate) use depth::{LEVELS_OF_A_STEP, levels};
 pub(crate) use functions::Functions;
 pub(crate) use headpond_functions::{is_processing_time, is_random};
 pub(crate) use project::{ProjectionFactory, failed};

@@ -17,7 +17,9 @@ use super::source::{Sources, projection, scanned};
 use super::table::Table;
 use super::ttl::StateTtls;
 use super::window_table::WindowTable;
-use crate::expression::{Compiler, ProjectionFactory, WindowCall, is_processing_time, is_random, substitute};
+use crate::expression::{
+    Compiler, LEVELS_OF_A_STEP, ProjectionFactory, WindowCall, is_processing_time, is_random, levels, substitute,
+};
 use crate::script::StateUidHint;
 use crate::settings::JobSettings;
 use crate::words::in_sql;
@@ -164,6 +166,8 @@ impl<'s> FlowBuilder<'s> {
             LogicalPlan::Aggregate(aggregate) => self.aggregate(aggregate),
             LogicalPlan::Join(join) => self.join(join),
             LogicalPlan::Union(union) => self.union(union, row_watermark),
+            LogicalPlan::Values(values) => self.values(values),
+            LogicalPlan::EmptyRelation(empty) if empty.produce_one_row => self.one_row(),
             LogicalPlan::Window(window) => self.rank(window),
             LogicalPlan::Extension(extension) if WindowTable::of(extension).is_some() => {
                 self.window_table(extension, row_watermark)
@@ -204,10 +208,11 @@ impl<'s> FlowBuilder<'s> {
         Ok(flow)
     }
 
-    /// The flow, materialized if an expression would compute a random value a second time.
+    /// The flow, materialized if an expression would compute a random value a second time, or nest too deep.
     fn computed_once(&mut self, flow: Flow, exprs: &[Expr]) -> Result<Flow> {
         let is_random = flow.columns.iter().any(is_random);
-        if !is_random || exprs.iter().all(|expr| matches!(expr, Expr::Column(_))) {
+        let is_deep = flow.columns.iter().any(|column| levels(column) >= LEVELS_OF_A_STEP);
+        if !is_random && !is_deep || exprs.iter().all(|expr| matches!(expr, Expr::Column(_))) {
             return Ok(flow);
         }
         let fields = self.fields(&flow, (0..flow.columns.len()).map(|index| format!("column_{index}")))?;

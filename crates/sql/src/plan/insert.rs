@@ -2,7 +2,7 @@
 
 use super::column_names::ColumnNames;
 use super::flow::{Flow, FlowBuilder};
-use super::query::{optimize, plan_query};
+use super::query::{optimize, plan_query, tables_of};
 use super::rank_limit::{is_numbered_within, key_of_one_row};
 use super::session::Session;
 use super::table::Table;
@@ -42,6 +42,13 @@ impl<'s> PlannedInsert<'s> {
     /// The query as it is written.
     pub(super) fn query(&self) -> &SourceQuery {
         &self.insert.query
+    }
+
+    /// The names of the tables that are read or filled.
+    pub(super) fn names(&self) -> Result<Vec<String>> {
+        let mut names = tables_of(&self.plan)?;
+        names.push(self.table_name().to_owned());
+        Ok(names)
     }
 
     /// The name of the table that is filled.

@@ -30,6 +30,7 @@ mod time_bounds;
 mod ttl;
 mod types;
 mod union;
+mod values;
 mod window;
 mod window_aggregate;
 mod window_function;
@@ -39,9 +40,11 @@ pub(crate) use error::{planning_error, value_error};
 pub(crate) use session::Session;
 
 use crate::faults::Faults;
+use crate::planning_stack::on_planning_stack;
 use crate::position::At;
 use crate::script::{self, Explained, Insert, Script, SourceQuery, Statement, StatementKind, in_statement};
 use crate::settings::{JobSettings, option_error};
+use arrow_schema::FieldRef;
 use datafusion_expr::{Expr, LogicalPlan, LogicalPlanBuilder};
 use flow::FlowBuilder;
 use headpond_config::{Config, Origin, Secrets, is_secret, options};
@@ -51,7 +54,7 @@ use headpond_state::{Error, OperatorId, Result};
 use insert::PlannedInsert;
 use late_rows::{add_sink, late_table};
 use note::Note;
-use query::{optimize, plan_query};
+use query::{optimize, plan_query, tables_of};
 use source::{Reads, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -89,7 +92,7 @@ impl PlannedJob {
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know; either names file, line,
 /// column and statement.
 pub fn plan(script: &Script, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
-    plan_statements(script, Faults::default(), config, connectors)
+    on_planning_stack(|| plan_statements(script, Faults::default(), config, connectors))?
 }
 
 /// Parses the text of a SQL file and plans its job; `file` is for messages.
@@ -98,8 +101,10 @@ pub fn plan(script: &Script, config: Config, connectors: &Connectors) -> Result<
 /// As [`parse`](crate::parse) and [`plan`]: the first of all that is wrong, and what else is as
 /// [further](headpond_state::Error::further) errors.
 pub fn plan_text(text: &str, file: &str, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
-    let (script, faults) = script::read(text, file);
-    plan_statements(&script, faults, config, connectors)
+    on_planning_stack(|| {
+        let (script, faults) = script::read(text, file);
+        plan_statements(&script, faults, config, connectors)
+    })?
 }
 
 /// Plans the statements that could be parsed; `faults` are those of the others.
@@ -173,6 +178,8 @@ struct Planner {
     sources: Sources,
     /// How many inserts each table has had: a second one into the same table has ids of its own.
     inserts: BTreeMap<String, usize>,
+    /// The tables that inserts and views read or fill.
+    used: BTreeSet<String>,
     /// The names that inserts keep by a hint.
     kept: BTreeSet<String>,
     /// The nodes that give late rows, and whether these end.
@@ -200,6 +207,7 @@ impl Planner {
             job,
             sources: Sources::default(),
             inserts: BTreeMap::new(),
+            used: BTreeSet::new(),
             kept: BTreeSet::new(),
             late: Vec::new(),
         })
@@ -218,9 +226,13 @@ impl Planner {
                 self.session.connectors().check(&described).map_err(|error| table.located(error))?;
                 self.session.add_table(Arc::new(table));
             }
-            StatementKind::CreateView { name, columns, query } => {
+            StatementKind::CreateView { name, if_not_exists, or_replace, columns, query } => {
                 if self.session.has(name) {
-                    return Err(exists(name));
+                    match (if_not_exists, or_replace) {
+                        (true, _) => return Ok(None),
+                        (_, true) => self.drop(name, true)?,
+                        _ => return Err(exists(name)),
+                    }
                 }
                 if let Some(uid) = &query.hints.uid {
                     return Err(Error::invalid("a view keeps no state: the queries that read it do")
@@ -228,13 +240,45 @@ impl Planner {
                         .at(uid.position));
                 }
                 let plan = renamed(plan_query(query, &self.session, !columns.is_empty())?, columns)?;
+                self.used.extend(tables_of(&plan)?);
                 self.session.add_view(name, plan, &query.hints.ttls);
             }
-            StatementKind::Insert(insert) => return PlannedInsert::of(insert, &self.session).map(Some),
+            StatementKind::Drop { name, if_exists: true, .. } if !self.session.has(name) => {}
+            StatementKind::Drop { view, name, position, .. } => self.drop(name, *view).at(*position)?,
+            StatementKind::ShowTables { views } => self.job.shown.push(self.session.names(*views).join("\n")),
+            StatementKind::Describe { name, position } => {
+                let (columns, _) = self.session.columns(name).at(*position)?;
+                let column = |field: &FieldRef| {
+                    let null = if field.is_nullable() { "" } else { " NOT NULL" };
+                    format!("{} {}{null}", field.name(), script::type_name(field.data_type()))
+                };
+                self.job.shown.push(columns.fields().iter().map(column).collect::<Vec<_>>().join("\n"));
+            }
+            StatementKind::Insert(insert) => {
+                let planned = PlannedInsert::of(insert, &self.session)?;
+                self.used.extend(planned.names()?);
+                return Ok(Some(planned));
+            }
             StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert)?,
             StatementKind::Explain(Explained::Query(query)) => self.explain_query(query)?,
         }
         Ok(None)
+    }
+
+    /// Removes a table or a view that nothing before has used.
+    fn drop(&mut self, name: &str, view: bool) -> Result<()> {
+        let (_, is_view) = self.session.columns(name)?;
+        if is_view != view {
+            let (is, word) = if is_view { ("a view", "VIEW") } else { ("a table", "TABLE") };
+            return Err(Error::invalid(format!("`{name}` is {is}")).hint(format!("write {word}")));
+        }
+        if self.used.contains(name) {
+            let what = if view { "view" } else { "table" };
+            return Err(Error::unsupported(format!("the {what} `{name}` is used before: to drop it is not supported"))
+                .hint("give the new one another name"));
+        }
+        self.session.remove(name);
+        Ok(())
     }
 
     /// Adds the sources of all that the inserts read.

@@ -19,7 +19,7 @@ use datafusion_optimizer::{Analyzer, Optimizer, OptimizerContext};
 use datafusion_sql::planner::SqlToRel;
 use datafusion_sql::sqlparser::ast::Statement;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
-use headpond_state::Result;
+use headpond_state::{Error, Result};
 use std::sync::Arc;
 
 /// Plans a query without optimizing it: the plan of a view. `by_position`: its columns are taken by position, whatever
@@ -29,7 +29,9 @@ pub(super) fn plan_query(query: &SourceQuery, session: &Session, by_position: bo
     let mut ast = query.query.clone();
     rewrite(&mut ast, by_position).at(query.position)?;
     let planner = SqlToRel::new_with_options(session, Session::parser_options());
-    planner.sql_statement_to_plan(Statement::Query(ast)).map_err(planning_error).at(query.position)
+    let plan = planner.sql_statement_to_plan(Statement::Query(ast)).map_err(planning_error).at(query.position)?;
+    check_steps(&plan).at(query.position)?;
+    Ok(plan)
 }
 
 /// Types, simplifies and prunes a plan.
@@ -52,6 +54,37 @@ pub(super) fn optimize(plan: LogicalPlan, session: &Session) -> Result<LogicalPl
     let plan = optimizer.optimize(plan, &context, |_, _| {}).map_err(planning_error)?;
     refuse_subqueries(&plan)?;
     Ok(plan)
+}
+
+/// The names of the tables that a plan reads.
+pub(super) fn tables_of(plan: &LogicalPlan) -> Result<Vec<String>> {
+    let mut names = Vec::new();
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node {
+            names.push(scan.table_name.table().to_owned());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })
+    .map_err(planning_error)?;
+    Ok(names)
+}
+
+/// How many steps a query has at most, those of its views among them.
+const STEPS_MAX: usize = 20_000;
+
+/// Refuses a query of too many steps: views that read each other twice double them.
+fn check_steps(plan: &LogicalPlan) -> Result<()> {
+    let mut steps = 0;
+    plan.apply_with_subqueries(|_| {
+        steps += 1;
+        Ok(if steps > STEPS_MAX { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
+    })
+    .map_err(planning_error)?;
+    if steps <= STEPS_MAX {
+        return Ok(());
+    }
+    let error = Error::unsupported(format!("a query of more than {STEPS_MAX} steps is not supported"));
+    Err(error.hint("views that read a view more than once double its steps: write what they give into a table"))
 }
 
 /// Refuses the subqueries that have not become joins.

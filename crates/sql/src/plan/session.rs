@@ -102,6 +102,29 @@ impl Session {
         self.tables.insert(name.to_owned(), Named::View(Arc::new(plan)));
     }
 
+    /// Removes a table or a view.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.tables.remove(name);
+    }
+
+    /// The names of all tables and views, or of views alone, in order.
+    pub(crate) fn names(&self, views: bool) -> Vec<&str> {
+        let is_shown = |named: &Named| !views || matches!(named, Named::View(_));
+        self.tables.iter().filter(|(_, named)| is_shown(named)).map(|(name, _)| name.as_str()).collect()
+    }
+
+    /// The columns of a table or a view, as queries see them, and whether it is a view.
+    ///
+    /// # Errors
+    /// [`Invalid`](headpond_state::ErrorKind::Invalid) when there is none.
+    pub(crate) fn columns(&self, name: &str) -> Result<(SchemaRef, bool), Error> {
+        match self.tables.get(name) {
+            Some(Named::Table(table)) => Ok((Arc::clone(&table.schema), false)),
+            Some(Named::View(plan)) => Ok((Arc::clone(plan.schema().inner()), true)),
+            None => Err(self.no_table(name)),
+        }
+    }
+
     /// The hints of all views.
     pub(crate) fn hints(&self) -> &[StateTtlHint] {
         &self.hints

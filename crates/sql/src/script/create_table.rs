@@ -1,5 +1,6 @@
 //! `CREATE TABLE`.
 
+use super::chains::balance_expr;
 use super::data_type::parse_type;
 use super::refusal::refused;
 use super::tokens::{position, syntax_error, unexpected};
@@ -135,7 +136,8 @@ fn parse_watermark(parser: &mut Parser<'_>, table: &mut CreateTable, begin: Posi
     if !parser.parse_keyword(Keyword::AS) {
         return Err(unexpected(parser, "AS"));
     }
-    let expression = parser.parse_expr().map_err(syntax_error)?;
+    let mut expression = parser.parse_expr().map_err(syntax_error)?;
+    balance_expr(&mut expression);
     match table.watermark.replace(Watermark { column, expression, position: begin }) {
         None => Ok(()),
         Some(_) => Err(Error::invalid("a table has at most one WATERMARK").at(begin)),
@@ -163,7 +165,9 @@ fn set_primary_key(
 fn parse_column(parser: &mut Parser<'_>, table: &mut CreateTable) -> Result<()> {
     let (name, at) = parse_name(parser)?;
     if parser.parse_keyword(Keyword::AS) {
-        let computed = Some(parser.parse_expr().map_err(syntax_error)?);
+        let mut computed = parser.parse_expr().map_err(syntax_error)?;
+        balance_expr(&mut computed);
+        let computed = Some(computed);
         parse_comment(parser)?;
         table.columns.push(TableColumn { name, position: at, data_type: None, nullable: true, computed });
         return Ok(());

@@ -7,6 +7,7 @@
 //! In reading order: `scan` (text to statements), `setting` (`SET`, `RESET`), `statement` (all others), `create_table`,
 //! `data_type`.
 
+mod chains;
 mod create_table;
 mod data_type;
 mod hint;
@@ -27,6 +28,7 @@ pub(crate) use hint::{StateTtlHint, StateUidHint};
 pub(crate) use refusal::not_supported;
 
 use crate::faults::Faults;
+use crate::planning_stack::on_planning_stack;
 use crate::position::{At, Position};
 use headpond_config::Secrets;
 use headpond_state::{Context, Error, ErrorKind, Result};
@@ -63,12 +65,12 @@ pub struct Statement {
 /// ```
 /// let script = headpond_sql::parse("SET 'state.backend.type' = 'rocksdb';", "job.sql")?;
 /// assert_eq!(script.statements.len(), 1);
-/// let error = headpond_sql::parse("SET 'a' = 'b';\n  DROP TABLE t;", "job.sql").unwrap_err();
-/// assert_eq!(error.to_string(), "DROP is not supported (line 2, column 3, statement `DROP TABLE t`, path job.sql)");
+/// let error = headpond_sql::parse("SET 'a' = 'b';\n  ALTER TABLE t RENAME TO u;", "job.sql").unwrap_err();
+/// assert_eq!(error.to_string(), "ALTER is not supported (line 2, column 3, statement `ALTER TABLE t RENAME TO u`, path job.sql)");
 /// # Ok::<(), headpond_state::Error>(())
 /// ```
 pub fn parse(text: &str, file: &str) -> Result<Script> {
-    let (script, faults) = read(text, file);
+    let (script, faults) = on_planning_stack(|| read(text, file))?;
     faults.into_result().map(|()| script)
 }
 

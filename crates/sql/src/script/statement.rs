@@ -1,5 +1,6 @@
 //! Statements other than settings.
 
+use super::chains::balance;
 use super::create_table::parse_create_table;
 use super::hint::hints;
 use super::refusal::refused;
@@ -68,12 +69,16 @@ fn begin_set(position: Position, set_begun: &mut Option<Position>) -> Result<()>
 fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<StatementKind> {
     let begin = position(parser);
     if parser.parse_keyword(Keyword::CREATE) {
+        let or_replace = parse_words(parser, &["OR", "REPLACE"]);
         let _is_temporary = parser.parse_keyword(Keyword::TEMPORARY);
+        if or_replace && word_here(parser) != "VIEW" {
+            return Err(refused(&format!("CREATE OR REPLACE {}", word_here(parser)), begin, Some("CREATE OR REPLACE VIEW is supported")));
+        }
         if parser.parse_keyword(Keyword::TABLE) {
             return Ok(StatementKind::CreateTable(Box::new(parse_create_table(parser, begin)?)));
         }
         if parser.parse_keyword(Keyword::VIEW) {
-            return parse_create_view(parser, tokens);
+            return parse_create_view(parser, tokens, or_replace);
         }
         return Err(match word_here(parser).as_str() {
             "" => unexpected(parser, "TABLE or VIEW"),
@@ -88,6 +93,19 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
     }
     let word = word_here(parser);
     match word.as_str() {
+        "DROP" => {
+            parser.next_token();
+            parse_drop(parser, begin)
+        }
+        "SHOW" => {
+            parser.next_token();
+            parse_show(parser, begin)
+        }
+        "DESCRIBE" | "DESC" => {
+            parser.next_token();
+            let (name, position) = parse_name(parser)?;
+            Ok(StatementKind::Describe { name, position })
+        }
         "SELECT" | "WITH" | "VALUES" => Err(refused("a query whose rows go nowhere", begin, None).hint(
             "insert them into a table: CREATE TABLE out (…) WITH ('connector' = 'print'); INSERT INTO out SELECT …",
         )),
@@ -96,8 +114,35 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
     }
 }
 
-fn parse_create_view(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<StatementKind> {
-    parse_words(parser, &["IF", "NOT", "EXISTS"]);
+/// `DROP [TEMPORARY] TABLE [IF EXISTS] name`, of which `DROP` has been read.
+fn parse_drop(parser: &mut Parser<'_>, begin: Position) -> Result<StatementKind> {
+    parser.parse_keyword(Keyword::TEMPORARY);
+    let view = match word_here(parser).as_str() {
+        "TABLE" => false,
+        "VIEW" => true,
+        "" => return Err(unexpected(parser, "TABLE or VIEW")),
+        word => return Err(refused(&format!("DROP {word}"), begin, Some("DROP TABLE and DROP VIEW are supported"))),
+    };
+    parser.next_token();
+    let if_exists = parse_words(parser, &["IF", "EXISTS"]);
+    let (name, position) = parse_name(parser)?;
+    Ok(StatementKind::Drop { view, name, position, if_exists })
+}
+
+/// `SHOW TABLES` and `SHOW VIEWS`, of which `SHOW` has been read.
+fn parse_show(parser: &mut Parser<'_>, begin: Position) -> Result<StatementKind> {
+    let views = match word_here(parser).as_str() {
+        "TABLES" => false,
+        "VIEWS" => true,
+        "" => return Err(unexpected(parser, "TABLES or VIEWS")),
+        word => return Err(refused(&format!("SHOW {word}"), begin, Some("SHOW TABLES, SHOW VIEWS and DESCRIBE are supported"))),
+    };
+    parser.next_token();
+    Ok(StatementKind::ShowTables { views })
+}
+
+fn parse_create_view(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], or_replace: bool) -> Result<StatementKind> {
+    let if_not_exists = parse_words(parser, &["IF", "NOT", "EXISTS"]);
     let (name, _) = parse_name(parser)?;
     let mut columns = Vec::new();
     if parser.peek_token_ref().token == Token::LParen {
@@ -109,7 +154,8 @@ fn parse_create_view(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Resul
     if !parser.parse_keyword(Keyword::AS) {
         return Err(unexpected(parser, "AS"));
     }
-    Ok(StatementKind::CreateView { name, columns, query: parse_query(parser, tokens)? })
+    let query = parse_query(parser, tokens)?;
+    Ok(StatementKind::CreateView { name, if_not_exists, or_replace, columns, query })
 }
 
 fn parse_explain(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<Explained> {
@@ -138,13 +184,14 @@ fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Positi
 
 fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<SourceQuery> {
     let position = position(parser);
-    let query = parser.parse_query().map_err(|error| match version_of_a_table(tokens) {
+    let mut query = parser.parse_query().map_err(|error| match version_of_a_table(tokens) {
         Some(position) => {
             let instead = "join the table as it changes: JOIN b ON a.k = b.k; table.exec.state.ttl bounds the state";
             refused("FOR SYSTEM_TIME AS OF", position, Some(instead))
         }
         None => syntax_error(error),
     })?;
+    balance(&mut query);
     Ok(SourceQuery { query, position, tokens: tokens.to_vec(), hints: hints(tokens)? })
 }
 
@@ -191,10 +238,11 @@ fn misspelt(error: Error, tokens: &[TokenWithSpan]) -> Error {
 }
 
 /// The first words of statements that Headpond knows.
-const SUPPORTED: [&str; 7] = ["BEGIN", "CREATE", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SET"];
+const SUPPORTED: [&str; 10] =
+    ["BEGIN", "CREATE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SET", "SHOW"];
 
 /// The first words of Flink's other statements, and what to do instead, where there is something.
-const UNSUPPORTED: [(&str, Option<&str>); 24] = [
+const UNSUPPORTED: [(&str, Option<&str>); 20] = [
     ("ADD", None),
     ("ALTER", Some("change the CREATE TABLE itself")),
     ("ANALYZE", None),
@@ -202,16 +250,12 @@ const UNSUPPORTED: [(&str, Option<&str>); 24] = [
     ("CALL", None),
     ("COMPILE", None),
     ("DELETE", None),
-    ("DESC", Some(EXPLAIN)),
-    ("DESCRIBE", Some(EXPLAIN)),
-    ("DROP", Some("leave it out: a script begins without tables")),
     ("EXECUTE", Some(STATEMENT_SET)),
     ("HELP", None),
     ("LOAD", None),
     ("QUIT", None),
     ("REMOVE", None),
     ("REPLACE", Some("create the table, then INSERT INTO it")),
-    ("SHOW", Some("SET shows settings, EXPLAIN a query's operators and columns")),
     ("STOP", None),
     ("SUMMARIZE", None),
     ("TRUNCATE", None),
@@ -222,7 +266,6 @@ const UNSUPPORTED: [(&str, Option<&str>); 24] = [
 ];
 
 const STATEMENT_SET: &str = "a statement set is EXECUTE STATEMENT SET BEGIN … END;";
-const EXPLAIN: &str = "EXPLAIN SELECT … shows a query's operators and columns";
 
 /// The error for a statement that begins with this word: Flink's, a mistyped one, or no statement at all.
 fn unknown_statement(word: &str, begin: Position) -> Error {
@@ -240,8 +283,8 @@ fn unknown_statement(word: &str, begin: Position) -> Error {
 
 /// The error for what stands behind `CREATE`.
 fn unknown_creation(word: &str, begin: Position) -> Error {
-    const FLINKS: [&str; 8] =
-        ["CATALOG", "CONNECTION", "DATABASE", "FUNCTION", "MATERIALIZED", "MODEL", "OR", "SYSTEM"];
+    const FLINKS: [&str; 7] =
+        ["CATALOG", "CONNECTION", "DATABASE", "FUNCTION", "MATERIALIZED", "MODEL", "SYSTEM"];
     let error = refused(&format!("CREATE {word}"), begin, Some("CREATE TABLE and CREATE VIEW are supported"));
     if FLINKS.contains(&word) {
         return error;

@@ -32,10 +32,37 @@ pub enum StatementKind {
     CreateView {
         /// The view's name.
         name: String,
+        /// Whether a second view of that name is to be ignored.
+        if_not_exists: bool,
+        /// Whether it takes the place of one of that name.
+        or_replace: bool,
         /// The names of its columns, if they are given.
         columns: Vec<String>,
         /// Its query.
         query: SourceQuery,
+    },
+    /// `DROP TABLE name` or `DROP VIEW name`.
+    Drop {
+        /// Whether it is a view.
+        view: bool,
+        /// Its name.
+        name: String,
+        /// Where the name stands.
+        position: Position,
+        /// Whether it need not be there.
+        if_exists: bool,
+    },
+    /// `SHOW TABLES` or `SHOW VIEWS`.
+    ShowTables {
+        /// Whether only views are shown.
+        views: bool,
+    },
+    /// `DESCRIBE name`: its columns.
+    Describe {
+        /// The table or view.
+        name: String,
+        /// Where the name stands.
+        position: Position,
     },
     /// `INSERT INTO table query`.
     Insert(Box<Insert>),

@@ -20,13 +20,16 @@ pub(super) fn tokenize(source: &StatementText<'_>) -> Result<Vec<TokenWithSpan>>
     Ok(tokens)
 }
 
+/// How deep the parser goes into parentheses, CASE and subqueries, each of which takes it a few levels.
+const LEVELS_MAX: usize = 600;
+
 /// A parser of these words. Their end has a place as they have, for errors about what is missing there.
 pub(super) fn parser(mut tokens: Vec<TokenWithSpan>) -> Parser<'static> {
     if let Some(last) = tokens.last() {
         let end = last.span.end;
         tokens.push(TokenWithSpan::new(Token::EOF, Span::new(end, end)));
     }
-    Parser::new(&HeadpondDialect).with_tokens_with_locations(tokens)
+    Parser::new(&HeadpondDialect).with_recursion_limit(LEVELS_MAX).with_tokens_with_locations(tokens)
 }
 
 /// Where the parser stands.
@@ -45,7 +48,11 @@ pub(super) fn unexpected(parser: &Parser<'_>, expected: &str) -> Error {
 pub(super) fn syntax_error(error: ParserError) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
-        ParserError::RecursionLimitExceeded => return Error::invalid("the statement nests too deep"),
+        ParserError::RecursionLimitExceeded => {
+            let error = Error::unsupported(format!("a statement that nests more than {LEVELS_MAX} levels is not supported"));
+            return error.hint("compute parts of it in subqueries or views: FROM (SELECT …)");
+        }
+
     };
     let Some((text, place)) = message.rsplit_once(" at Line: ") else { return Error::invalid(lower_first(&message)) };
     let place = place.split_once(", Column: ").and_then(|(line, column)| {
