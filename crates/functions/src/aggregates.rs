@@ -62,8 +62,18 @@ pub(crate) fn spread_of(function: &AggregateUDF) -> Option<Spread> {
 
 /// Flink's aggregate functions that are not here yet.
 const MISSING: [&str; 12] = [
-    "collect", "listagg", "first_value", "last_value", "array_agg", "json_objectagg", "json_arrayagg",
-    "approx_count_distinct", "percentile", "lag", "lead", "ntile",
+    "collect",
+    "listagg",
+    "first_value",
+    "last_value",
+    "array_agg",
+    "json_objectagg",
+    "json_arrayagg",
+    "approx_count_distinct",
+    "percentile",
+    "lag",
+    "lead",
+    "ntile",
 ];
 
 impl Aggregate {

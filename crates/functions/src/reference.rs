@@ -13,7 +13,7 @@ What queries may call. Names, types and values are those of Flink 2.3, in any ca
 [differences from Flink](differences-from-flink.md) says why. NULL for any argument gives NULL, unless said. Every example
 is run by the tests: behind the arrow is the value as `CAST(… AS STRING)` writes it.
 
-Aggregates are `COUNT`, `SUM`, `AVG`, `MIN` and `MAX`: [SQL](sql.md) has them.
+Aggregates stand in [SQL](sql.md).
 ";
 
 fn chapters() -> [(Category, &'static str); 9] {

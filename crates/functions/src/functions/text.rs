@@ -1,7 +1,8 @@
 //! Functions of texts.
 
 use super::text_calls::{
-    concat, concat_ws, decode, elt, encode, hex, instr, locate, overlay, pad, parse_url, repeat, replace, side, split, split_index, str_to_map, substring, test, to_base64, to_boolean, to_int, to_text, translate, trim,
+    concat, concat_ws, decode, elt, encode, hex, instr, locate, overlay, pad, parse_url, repeat, replace, side, split,
+    split_index, str_to_map, substring, test, to_base64, to_boolean, to_int, to_text, translate, trim,
 };
 use super::text_error::int;
 use crate::bind::{Category, Function, Parameter};

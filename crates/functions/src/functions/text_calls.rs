@@ -1,9 +1,9 @@
 //! Calls of functions of texts: what they take, and their kernels.
 
 use super::text_error::{failed, int};
-use crate::bind::{Bind, Bound, Category, Function, Parameter};
+use crate::bind::{Bind, Bound, Parameter};
 use crate::bound::Kernel;
-use crate::columns::{build_booleans, build_bytes, build_ints, build_longs, build_slices, build_texts};
+use crate::columns::{build_booleans, build_bytes, build_ints, build_slices, build_texts};
 use crate::common_type::{array_type, common_type, is_integer, is_text, map_type};
 use crate::text::{self, TextResult};
 use arrow_array::Array;

@@ -9,9 +9,7 @@ use crate::cast::write::{local_time, millis_and_nanos, timestamps};
 use crate::columns::{build_booleans, build_ints, build_longs, build_numbers};
 use crate::common_type::is_timestamp;
 use crate::settings::{Settings, TIMESTAMP};
-use crate::time::{
-    DAY_MS, Unit, Zone, add_months_to_millis, ceil, difference, extract, floor, of_millis, shifted,
-};
+use crate::time::{DAY_MS, Unit, Zone, add_months_to_millis, ceil, difference, extract, floor, of_millis, shifted};
 use crate::type_name::type_name;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Date32Type, IntervalMonthDayNanoType, Time32MillisecondType, TimestampMillisecondType};

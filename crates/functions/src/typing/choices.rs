@@ -93,12 +93,16 @@ impl Typer<'_> {
         if self.equality == Equality::OfKeys || !may_fail(&right) || is_literal(&left) {
             return both(left, right);
         }
-        let decided = Expr::Literal(ScalarValue::Boolean(Some(op == Operator::Or)), None);
+        // As numbers: of truth values the optimizer would make an AND again, which computes both sides.
+        let number = |value: bool| Expr::Literal(ScalarValue::Int8(Some(i8::from(value))), None);
         let is_decided = match op {
             Operator::Or => Expr::IsTrue(Box::new(left.clone())),
             _ => Expr::IsFalse(Box::new(left.clone())),
         };
-        Expr::Case(Case::new(None, vec![(Box::new(is_decided), Box::new(decided))], Some(Box::new(both(left, right)))))
+        let otherwise = datafusion_expr::cast(both(left, right), DataType::Int8);
+        let branches = vec![(Box::new(is_decided), Box::new(number(op == Operator::Or)))];
+        let value = Expr::Case(Case::new(None, branches, Some(Box::new(otherwise))));
+        Expr::BinaryExpr(BinaryExpr::new(Box::new(value), Operator::Eq, Box::new(number(true))))
     }
 }
 

@@ -87,7 +87,7 @@ impl Parts {
         let argument = params.args.into_iter().next().unwrap_or(Expr::Literal(ScalarValue::Null, None));
         let number = typer.cast(argument, &Target::of_type(&DataType::Float64), false)?;
         let square = typer.function("*", vec![number.clone(), number.clone()])?;
-        let mut part = |of: Aggregate, argument: Expr| {
+        let mut part = |of: Aggregate, argument: Expr| -> Result<usize> {
             let func = aggregate(of.name()).ok_or_else(|| external(Error::internal("an aggregate is missing")))?;
             let call = AggregateFunction::new_udf(func, vec![argument], false, params.filter.clone(), Vec::new(), None);
             Ok(add(computed, Expr::AggregateFunction(call)))
@@ -100,14 +100,23 @@ impl Parts {
     }
 
     /// The deviation or the variance, as a value of `wanted`.
-    fn formula(&self, spread: Spread, part: &dyn Fn(usize) -> Expr, typer: &Typer<'_>, wanted: &DataType) -> Result<Expr> {
+    fn formula(
+        &self,
+        spread: Spread,
+        part: &dyn Fn(usize) -> Expr,
+        typer: &Typer<'_>,
+        wanted: &DataType,
+    ) -> Result<Expr> {
         let number = |value: f64| Expr::Literal(ScalarValue::Float64(Some(value)), None);
         let count = typer.cast(part(self.count), &Target::of_type(&DataType::Float64), false)?;
         let square_of_sum = typer.function("*", vec![part(self.sum), part(self.sum)])?;
         let mean = typer.function("/", vec![square_of_sum, count.clone()])?;
         let difference = typer.function("-", vec![part(self.squares), mean])?;
         // Rounding makes nothing a little less than nothing.
-        let difference = typer.function("IF", vec![typer.function("<", vec![difference.clone(), number(0.0)])?, number(0.0), difference])?;
+        let difference = typer.function(
+            "IF",
+            vec![typer.function("<", vec![difference.clone(), number(0.0)])?, number(0.0), difference],
+        )?;
         let divisor = match spread {
             Spread::StddevPop | Spread::VarPop => count,
             Spread::StddevSamp | Spread::VarSamp => {

@@ -1,6 +1,6 @@
 //! From DataFusion's logical expressions to physical ones.
 
-use super::depth::check_levels;
+use super::depth::{balanced, check_levels};
 use crate::plan::{Session, planning_error};
 use arrow_schema::{DataType, SchemaRef};
 use datafusion_common::tree_node::{Transformed, TransformedResult, TreeNode};
@@ -32,8 +32,9 @@ impl Compiler {
 
     /// The expression, ready to run.
     pub(crate) fn compile(&self, expr: &Expr) -> Result<Arc<dyn PhysicalExpr>> {
-        check_levels(expr)?;
-        create_physical_expr(expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
+        let expr = balanced(expr.clone()).map_err(planning_error)?;
+        check_levels(&expr)?;
+        create_physical_expr(&expr, &self.schema, &self.properties, &PhysicalPlanningContext::default())
             .map_err(planning_error)
     }
 

@@ -1,6 +1,5 @@
 //! Rows that stand in the query itself: `VALUES (1, 'a'), (2, 'b')`, and a `SELECT` without `FROM`.
 
-use super::error::planning_error;
 use super::flow::{Flow, FlowBuilder, column};
 use super::types::canonical;
 use crate::expression::{Compiler, failed};

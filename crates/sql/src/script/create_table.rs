@@ -137,7 +137,7 @@ fn parse_watermark(parser: &mut Parser<'_>, table: &mut CreateTable, begin: Posi
         return Err(unexpected(parser, "AS"));
     }
     let mut expression = parser.parse_expr().map_err(syntax_error)?;
-    balance_expr(&mut expression);
+    balance_expr(&mut expression)?;
     match table.watermark.replace(Watermark { column, expression, position: begin }) {
         None => Ok(()),
         Some(_) => Err(Error::invalid("a table has at most one WATERMARK").at(begin)),
@@ -166,7 +166,7 @@ fn parse_column(parser: &mut Parser<'_>, table: &mut CreateTable) -> Result<()> 
     let (name, at) = parse_name(parser)?;
     if parser.parse_keyword(Keyword::AS) {
         let mut computed = parser.parse_expr().map_err(syntax_error)?;
-        balance_expr(&mut computed);
+        balance_expr(&mut computed)?;
         let computed = Some(computed);
         parse_comment(parser)?;
         table.columns.push(TableColumn { name, position: at, data_type: None, nullable: true, computed });

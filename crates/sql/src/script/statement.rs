@@ -72,7 +72,11 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
         let or_replace = parse_words(parser, &["OR", "REPLACE"]);
         let _is_temporary = parser.parse_keyword(Keyword::TEMPORARY);
         if or_replace && word_here(parser) != "VIEW" {
-            return Err(refused(&format!("CREATE OR REPLACE {}", word_here(parser)), begin, Some("CREATE OR REPLACE VIEW is supported")));
+            return Err(refused(
+                &format!("CREATE OR REPLACE {}", word_here(parser)),
+                begin,
+                Some("CREATE OR REPLACE VIEW is supported"),
+            ));
         }
         if parser.parse_keyword(Keyword::TABLE) {
             return Ok(StatementKind::CreateTable(Box::new(parse_create_table(parser, begin)?)));
@@ -116,7 +120,7 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
 
 /// `DROP [TEMPORARY] TABLE [IF EXISTS] name`, of which `DROP` has been read.
 fn parse_drop(parser: &mut Parser<'_>, begin: Position) -> Result<StatementKind> {
-    parser.parse_keyword(Keyword::TEMPORARY);
+    let _is_temporary = parser.parse_keyword(Keyword::TEMPORARY);
     let view = match word_here(parser).as_str() {
         "TABLE" => false,
         "VIEW" => true,
@@ -135,7 +139,13 @@ fn parse_show(parser: &mut Parser<'_>, begin: Position) -> Result<StatementKind>
         "TABLES" => false,
         "VIEWS" => true,
         "" => return Err(unexpected(parser, "TABLES or VIEWS")),
-        word => return Err(refused(&format!("SHOW {word}"), begin, Some("SHOW TABLES, SHOW VIEWS and DESCRIBE are supported"))),
+        word => {
+            return Err(refused(
+                &format!("SHOW {word}"),
+                begin,
+                Some("SHOW TABLES, SHOW VIEWS and DESCRIBE are supported"),
+            ));
+        }
     };
     parser.next_token();
     Ok(StatementKind::ShowTables { views })
@@ -191,7 +201,7 @@ fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<Sour
         }
         None => syntax_error(error),
     })?;
-    balance(&mut query);
+    balance(&mut query).at(position)?;
     Ok(SourceQuery { query, position, tokens: tokens.to_vec(), hints: hints(tokens)? })
 }
 
@@ -283,8 +293,7 @@ fn unknown_statement(word: &str, begin: Position) -> Error {
 
 /// The error for what stands behind `CREATE`.
 fn unknown_creation(word: &str, begin: Position) -> Error {
-    const FLINKS: [&str; 7] =
-        ["CATALOG", "CONNECTION", "DATABASE", "FUNCTION", "MATERIALIZED", "MODEL", "SYSTEM"];
+    const FLINKS: [&str; 7] = ["CATALOG", "CONNECTION", "DATABASE", "FUNCTION", "MATERIALIZED", "MODEL", "SYSTEM"];
     let error = refused(&format!("CREATE {word}"), begin, Some("CREATE TABLE and CREATE VIEW are supported"));
     if FLINKS.contains(&word) {
         return error;

@@ -49,10 +49,10 @@ pub(super) fn syntax_error(error: ParserError) -> Error {
     let message = match error {
         ParserError::TokenizerError(message) | ParserError::ParserError(message) => message,
         ParserError::RecursionLimitExceeded => {
-            let error = Error::unsupported(format!("a statement that nests more than {LEVELS_MAX} levels is not supported"));
+            let error =
+                Error::unsupported(format!("a statement that nests more than {LEVELS_MAX} levels is not supported"));
             return error.hint("compute parts of it in subqueries or views: FROM (SELECT …)");
         }
-
     };
     let Some((text, place)) = message.rsplit_once(" at Line: ") else { return Error::invalid(lower_first(&message)) };
     let place = place.split_once(", Column: ").and_then(|(line, column)| {
