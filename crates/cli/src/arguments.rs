@@ -55,9 +55,19 @@ pub(crate) struct ManPagesArguments {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct RunArguments {
+pub(crate) struct ScriptArguments {
     /// The SQL file; `-` reads standard input.
-    pub(crate) file: PathBuf,
+    #[arg(required_unless_present = "execute")]
+    pub(crate) file: Option<PathBuf>,
+    /// SQL instead of a file. The rows of a query by itself are printed.
+    #[arg(short, long, value_name = "SQL", conflicts_with = "file")]
+    pub(crate) execute: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArguments {
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
     /// How many workers run the job: short for -D parallelism.default=N.
@@ -91,8 +101,8 @@ pub(crate) struct ChangeArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckArguments {
-    /// The SQL file; `-` reads standard input.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
     /// The checkpoint: a path or URL of `chk-<n>`, or of a job's directory for its newest one.
     #[arg(long, value_name = "PATH")]
     pub(crate) against: String,
@@ -107,8 +117,8 @@ pub(crate) struct CheckArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArguments {
-    /// The SQL file; `-` reads standard input.
-    pub(crate) file: PathBuf,
+    #[command(flatten)]
+    pub(crate) script: ScriptArguments,
     #[command(flatten)]
     pub(crate) settings: SettingArguments,
 }

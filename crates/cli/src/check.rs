@@ -20,10 +20,10 @@ use std::sync::Arc;
 /// [`Incompatible`](headpond_state::ErrorKind::Incompatible) when the job cannot be restored, else as [`script::plan`]
 /// and [`restore::check`].
 pub(crate) fn check(arguments: &CheckArguments, connectors: &Connectors) -> Result<()> {
-    let planned = script::plan(&arguments.file, settings::load_for_check(arguments)?, connectors)?;
+    let planned = script::plan(&arguments.script, settings::load_for_check(arguments)?, connectors)?;
     planned.warnings.iter().for_each(report::warning);
     if planned.graph.nodes().next().is_none() {
-        return Err(Error::invalid("the SQL file has no INSERT INTO: there is nothing to check"));
+        return Err(Error::invalid("the SQL has neither an INSERT INTO nor a query: there is nothing to check"));
     }
     let config = &planned.config;
     let backend = Backend::open(config, &planned.name)?;

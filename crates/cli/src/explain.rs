@@ -10,7 +10,7 @@ use headpond_state::Result;
 /// # Errors
 /// As [`script::plan`].
 pub(crate) fn explain(arguments: &ExplainArguments, connectors: &Connectors) -> Result<()> {
-    let job = script::plan(&arguments.file, settings::load(&arguments.settings)?, connectors)?;
+    let job = script::plan(&arguments.script, settings::load(&arguments.settings)?, connectors)?;
     job.warnings.iter().for_each(report::warning);
     for shown in &job.shown {
         console::data(&format!("{}\n", shown.trim_end()))?;

@@ -1,5 +1,6 @@
 //! From a SQL file to a planned job.
 
+use crate::arguments::ScriptArguments;
 use crate::console;
 use headpond_config::{Config, Secrets, options};
 use headpond_connectors::Connectors;
@@ -11,15 +12,23 @@ use std::path::Path;
 
 /// What standard input is called, in messages and as a job.
 const STANDARD_INPUT: &str = "stdin";
+/// What the SQL of `-e` is called, in messages and as a job.
+const COMMAND_LINE: &str = "command-line";
 /// Bytes of the longest script.
 const SCRIPT_BYTES_MAX: u64 = 64 << 20;
 
-/// Reads, parses and plans a SQL file; `-` is standard input.
+/// Reads, parses and plans a SQL file, standard input or the SQL of the command line.
 ///
 /// # Errors
 /// [`Invalid`](headpond_state::ErrorKind::Invalid) for a file that cannot be read or a text that is wrong,
 /// [`Unsupported`](headpond_state::ErrorKind::Unsupported) for what Headpond does not know.
-pub(crate) fn plan(file: &Path, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
+pub(crate) fn plan(script: &ScriptArguments, config: Config, connectors: &Connectors) -> Result<PlannedJob> {
+    if let Some(text) = &script.execute {
+        console::hide(Secrets::certain(text));
+        let job = headpond_sql::plan_text(text, COMMAND_LINE, config, connectors)?;
+        return named(job, "from the command line");
+    }
+    let file = script.file.as_deref().unwrap_or(Path::new("-"));
     if file == Path::new("-") {
         let place = Path::new("standard input");
         let mut bytes = Vec::new();
@@ -30,7 +39,7 @@ pub(crate) fn plan(file: &Path, config: Config, connectors: &Connectors) -> Resu
         }
         let text = text_of(bytes, place)?;
         let job = headpond_sql::plan_text(&text, STANDARD_INPUT, config, connectors)?;
-        return named(job);
+        return named(job, "from standard input");
     }
     let opened = RegularFile::open(file).and_then(|file| file.read(SCRIPT_BYTES_MAX));
     let text = text_of(opened.map_err(|cause| unreadable("cannot read the SQL file", file, cause))?, file)?;
@@ -57,10 +66,10 @@ fn unreadable(message: &str, path: &Path, cause: io::Error) -> Error {
     .hint("give the path of a SQL file, or `-` for standard input")
 }
 
-/// Two jobs from standard input that share a checkpoint directory must not be taken for one.
-fn named(job: PlannedJob) -> Result<PlannedJob> {
+/// Two jobs without a file that share a checkpoint directory must not be taken for one.
+fn named(job: PlannedJob, origin: &str) -> Result<PlannedJob> {
     if job.config.get(&options::CHECKPOINTING_DIR).is_some() && !job.config.is_set(&options::PIPELINE_NAME) {
-        return Err(Error::invalid("a job from standard input needs a name for its checkpoints")
+        return Err(Error::invalid(format!("a job {origin} needs a name for its checkpoints"))
             .with(Context::Option, options::PIPELINE_NAME.key())
             .hint("give it one: -D pipeline.name=NAME, or SET 'pipeline.name' = 'NAME'"));
     }

@@ -21,6 +21,9 @@ fn the_name_or_alias_of_the_input_chooses_the_state() {
         "SELECT /*+ STATE_TTL('t' = '2 h') */ k, COUNT(*) FROM t GROUP BY k",
         "SELECT /*+ STATE_TTL('x'='7200 s') */ k, COUNT(*) FROM t x GROUP BY k",
         "SELECT /*+ STATE_TTL('w' = '2h') */ k, COUNT(*) FROM w GROUP BY k",
+        "SELECT k, COUNT(*) FROM t GROUP BY k /*+ STATE_TTL('t' = '2 h') */",
+        "SELECT k, COUNT(*) FROM t GROUP BY k -- the end\n /* of it */ /*+ STATE_TTL('t' = '2 h') */ /* at last */",
+        "SELECT k, COUNT(*) FROM t /*+ STATE_TTL('t' = '2 h') */ GROUP BY k",
         "SELECT /*+ state_ttl('t' = '2 h') */ k, COUNT(*) FROM t WHERE v > 3 GROUP BY k",
     ] {
         assert_eq!(
@@ -36,6 +39,20 @@ fn a_hint_of_zero_keeps_state_for_ever() {
     let query = "SELECT /*+ STATE_TTL('t' = '0 s') */ k, COUNT(*) FROM t GROUP BY k";
     let expiry = expiry("SET 'table.exec.state.ttl' = '1 d';", query);
     assert_eq!(expiry, "expiry: never; unbounded: no window, no TTL");
+}
+
+#[test]
+fn a_hint_is_refused_wherever_it_can_do_nothing() {
+    let query = "INSERT INTO out SELECT k, COUNT(*) FROM t GROUP BY k";
+    for (hinted, expected) in [
+        (format!("{query} /*+ FOO('x') */"), "the hint FOO is not supported (line 4, column 55"),
+        (format!("/*+ FOO('x') */ {query}"), "a hint stands in front of a statement (line 4, column 2"),
+        (format!("{query}; /*+ STATE_TTL('t' = '1 d') */"), "a hint stands in front of a statement (line 4, column 55"),
+        ("DROP TABLE out /*+ FOO('x') */".to_owned(), "a hint here is not supported (line 4, column 17"),
+    ] {
+        let error = refused(&format!("{TABLES}\n {hinted};"));
+        assert!(error.contains(expected), "{hinted}: {error}");
+    }
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn what_is_not_supported_is_refused_by_name_and_place() {
         ("CREATE TABLE t (a INT) WITH ('a' = 'b', 'a' = 'c')", "an option stands twice (option a, line 1, column 41"),
         ("CREATE TABLE t (a INT) PARTITIONED BY (a)", "PARTITIONED BY is not supported (line 1, column 24"),
         ("INSERT OVERWRITE t SELECT 1", "INSERT OVERWRITE is not supported (line 1, column 1"),
-        ("SELECT 1", "a query whose rows go nowhere is not supported (line 1, column 1"),
+        ("CREATE TABLE t (a INT) /*+ FOO('x') */ WITH ('a' = 'b')", "a hint here is not supported (line 1, column 24"),
         ("CREATE TABLE db.t (a INT)", "names of catalogs and databases are not supported (line 1, column 14"),
     ] {
         let error = error(text);

@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// # Errors
 /// Whatever is wrong with settings, SQL, checkpoints or data, and the job's first failure.
 pub(crate) fn run(arguments: &RunArguments, connectors: &Connectors) -> Result<()> {
-    let planned = script::plan(&arguments.file, settings::load_for_run(arguments)?, connectors)?;
+    let planned = script::plan(&arguments.script, settings::load_for_run(arguments)?, connectors)?;
     planned.warnings.iter().for_each(report::warning);
     settings_without_effect(&planned.config).iter().for_each(report::warning);
     for shown in &planned.shown {
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &RunArguments, connectors: &Connectors) -> Result<(
     }
     if planned.graph.nodes().next().is_none() {
         return match planned.shown.is_empty() {
-            true => Err(Error::invalid("the SQL file has no INSERT INTO: there is nothing to run")
+            true => Err(Error::invalid("the SQL has neither an INSERT INTO nor a query: there is nothing to run")
                 .hint("add INSERT INTO <table> SELECT …")),
             false => Ok(()),
         };

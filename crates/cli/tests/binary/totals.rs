@@ -1,6 +1,6 @@
 //! What a job computes.
 
-use crate::support::{LAST_CHECKPOINT, Place, TOTALS, totals};
+use crate::support::{LAST_CHECKPOINT, Place, TOTALS, flights, ran, totals};
 
 #[test]
 fn totals_are_the_same_with_either_backend_and_any_parallelism() {
@@ -26,6 +26,32 @@ fn lines_pasted_from_spark_choose_rocksdb_and_compact_at_checkpoints() {
     place.write("totals.sql", &totals(&format!("{pasted}{LAST_CHECKPOINT}")));
     let ran = place.run("run totals.sql").exits_with(0).says("state backend rocksdb").says("compaction");
     assert_eq!(ran.out, TOTALS);
+}
+
+#[test]
+fn a_query_by_itself_is_printed() {
+    let place = Place::new();
+    place.write(
+        "counts.sql",
+        &(flights("") + "SELECT carrier, dep_delay FROM flights WHERE dep_delay > 3; VALUES (NULL, 'x')"),
+    );
+    let mut lines: Vec<String> = place.run("run counts.sql").exits_with(0).out.lines().map(str::to_owned).collect();
+    lines.sort();
+    assert_eq!(lines, ["+I[AA, 10.5]", "+I[NULL, x]", "+I[UA, 4.0]"]);
+}
+
+#[test]
+fn sql_may_stand_on_the_command_line() {
+    let place = Place::new();
+    let run = |sql: &str, more: &str| {
+        let mut command = place.command(&format!("run {more}"));
+        ran(command.arg("-e").arg(sql).output().expect("the binary can be started"))
+    };
+    assert_eq!(run("SELECT 1 + 1 AS two, CAST(TRUE AS STRING)", "").exits_with(0).out, "+I[2, TRUE]\n");
+    run("SELECT FORM t", "").exits_with(2).says("command-line");
+    run("SELECT 1", "-D execution.checkpointing.dir=file:checkpoints").exits_with(2).says("pipeline.name");
+    run("SELECT 1", "totals.sql").exits_with(2).says("--execute");
+    place.run("run").exits_with(2).says("--execute");
 }
 
 #[test]

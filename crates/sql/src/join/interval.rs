@@ -4,8 +4,8 @@
 //! may have to match it. It lies in a *bucket* of event time about as long as the span, so a row looks into two of
 //! them, and a bucket goes as a whole: no timers, no expiry of single rows.
 //!
-//! A row is late if its time is not beyond the watermark that its split had before it. Late rows are counted and
-//! dropped. Every row that is not late finds all earlier rows that were not late either, whatever the order in which
+//! A row is late if its time is before the watermark that its split had before it; in a join of windows, if its window's
+//! last millisecond is not beyond it. Late rows are counted and dropped. Every row that is not late finds all earlier rows that were not late either, whatever the order in which
 //! the inputs arrive: event time never passes a watermark before all rows in front of it have been joined.
 //!
 //! Rows without a match are given when their bucket goes.
@@ -163,7 +163,7 @@ impl KeyedOperator for IntervalJoin {
             return event_time_ms;
         }
         // A row that comes matches rows that are so much older; one without a match is given when its bucket goes.
-        let behind_ms = self.spec.upper_ms.max(self.spec.lower_ms.saturating_neg()).max(0);
+        let behind_ms = self.spec.keep_ms(0).max(self.spec.keep_ms(1)).max(0);
         let alone = (0..2).any(|side| self.plan.kind.gives_alone(side) == Some(Alone::WithoutMatch));
         let bucket_ms = if alone { self.spec.bucket_ms() } else { 0 };
         event_time_ms.saturating_sub(behind_ms).saturating_sub(bucket_ms)
@@ -190,7 +190,7 @@ impl IntervalJoin {
             let watermark_ms = watermarks.map_or(cx.event_time_ms, |watermarks| watermarks[row]);
             if times.values.is_null(row) {
                 without_match.push(row as u32);
-            } else if times.value(row) <= watermark_ms {
+            } else if self.spec.is_late(times.value(row), watermark_ms) {
                 late += 1;
             } else if nulls.as_ref().is_some_and(|nulls| nulls[row]) {
                 without_match.push(row as u32);

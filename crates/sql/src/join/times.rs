@@ -47,6 +47,9 @@ pub(crate) struct IntervalSpec {
     pub(crate) upper_ms: i64,
     /// The rows' times.
     pub(crate) times: [JoinTime; 2],
+    /// How far a row may lie behind its split's watermark by more than it takes to be there in time: 1 where a row may
+    /// be as old as the watermark, 0 where such a row's window is over.
+    pub(crate) grace_ms: i64,
     /// The columns of the row watermarks, where there are any.
     pub(crate) row_watermarks: [Option<usize>; 2],
 }
@@ -59,7 +62,14 @@ impl IntervalSpec {
 
     /// How long beyond its time a row of a side is kept.
     pub(crate) fn keep_ms(&self, side: usize) -> i64 {
-        if side == 0 { self.upper_ms } else { self.lower_ms.saturating_neg() }
+        let span = if side == 0 { self.upper_ms } else { self.lower_ms.saturating_neg() };
+        span.saturating_add(self.grace_ms)
+    }
+
+    /// Whether a row came when what it could match is gone. `watermark_ms` is the one before it.
+    #[inline]
+    pub(super) fn is_late(&self, time_ms: i64, watermark_ms: i64) -> bool {
+        time_ms <= watermark_ms.saturating_sub(self.grace_ms)
     }
 
     /// The times of the other side that match a row of a side.

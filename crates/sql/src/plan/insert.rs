@@ -9,8 +9,8 @@ use super::table::Table;
 use super::types::is_assignable;
 use crate::expression::Compiler;
 use crate::position::At;
-use crate::script::{Insert, SourceQuery, type_name};
-use arrow_schema::{DataType, Field};
+use crate::script::{Insert, SourceQuery, TableOption, type_name};
+use arrow_schema::{DataType, Field, Schema};
 use datafusion_common::ScalarValue;
 use datafusion_expr::{Expr, LogicalPlan, lit};
 use headpond_connectors::SinkInput;
@@ -18,10 +18,13 @@ use headpond_runtime::{Node, NodeKind};
 use headpond_state::{Error, Result};
 use std::sync::Arc;
 
+/// What the rows of a query by itself are called: the ids of its operators begin with it.
+pub(super) const PRINTED: &str = "query";
+
 /// An insert whose query is planned.
 #[derive(Debug)]
 pub(super) struct PlannedInsert<'s> {
-    insert: &'s Insert,
+    query: &'s SourceQuery,
     table: Arc<Table>,
     /// The query's plan.
     pub(super) plan: LogicalPlan,
@@ -36,12 +39,39 @@ impl<'s> PlannedInsert<'s> {
         let plan = plan_query(&insert.query, session, true)?;
         let plan = optimize(plan, session).at(insert.query.position)?;
         let targets = targets(insert, &table, &plan)?;
-        Ok(PlannedInsert { insert, table, plan, targets })
+        Ok(PlannedInsert { query: &insert.query, table, plan, targets })
+    }
+
+    /// Plans a query by itself, whose rows are printed.
+    pub(super) fn printed(query: &'s SourceQuery, session: &Session) -> Result<Self> {
+        let plan = optimize(plan_query(query, session, true)?, session).at(query.position)?;
+        let field = |field: &Arc<Field>| match field.data_type() {
+            DataType::Null => Field::new(field.name(), DataType::Utf8, true),
+            data_type => Field::new(field.name(), data_type.clone(), true),
+        };
+        let schema = Arc::new(Schema::new(plan.schema().fields().iter().map(field).collect::<Vec<_>>()));
+        let option = |key: &str, value: &str| TableOption {
+            key: key.to_owned(),
+            value: value.to_owned(),
+            position: query.position,
+        };
+        let table = Table {
+            name: PRINTED.to_owned(),
+            position: query.position,
+            schema: Arc::clone(&schema),
+            expressions: Vec::new(),
+            physical: schema,
+            primary_key: Vec::new(),
+            watermark: None,
+            options: vec![option("connector", "print")],
+        };
+        let targets = (0..table.physical.fields().len()).collect();
+        Ok(PlannedInsert { query, table: Arc::new(table), plan, targets })
     }
 
     /// The query as it is written.
     pub(super) fn query(&self) -> &SourceQuery {
-        &self.insert.query
+        self.query
     }
 
     /// The names of the tables that are read or filled.
@@ -53,22 +83,22 @@ impl<'s> PlannedInsert<'s> {
 
     /// The name of the table that is filled.
     pub(super) fn table_name(&self) -> &str {
-        &self.insert.table
+        &self.table.name
     }
 }
 
 impl FlowBuilder<'_> {
     /// The nodes of an insert.
     pub(super) fn insert(&mut self, planned: &PlannedInsert<'_>, name: &str) -> Result<()> {
-        let PlannedInsert { insert, table, plan, targets } = planned;
+        let PlannedInsert { query, table, plan, targets } = planned;
         let key = table.primary_key.iter().map(|column| targets.iter().position(|target| target == column));
         let key = key.collect::<Option<Vec<_>>>();
         let key = key.filter(|key| !key.is_empty());
         self.overwrites = key.as_ref().is_some_and(|key| is_grouped_by(plan, key.clone(), false));
         let is_keyed = key.is_some_and(|key| is_grouped_by(plan, key, true));
         self.names = ColumnNames::of(targets.iter().map(|target| table.physical.field(*target).name().clone()));
-        let flow = self.build(plan, false).at(insert.query.position)?;
-        let flow = self.fitted(flow, table, targets, plan).at(insert.query.position)?;
+        let flow = self.build(plan, false).at(query.position)?;
+        let flow = self.fitted(flow, table, targets, plan).at(query.position)?;
         let input = SinkInput {
             insert: name.to_owned(),
             changelog: flow.changing,

@@ -73,6 +73,7 @@ impl FlowBuilder<'_> {
                     let last = plan.sides[side].schema.fields().len() - 1;
                     flows[side].row_watermark.then_some(last)
                 };
+                let of_rows = times.contains(&JoinedTime::Rows);
                 let [left, right] = times.map(JoinedTime::shift_ms);
                 let spec = IntervalSpec {
                     lower_ms: bounds.lower_ms.saturating_add(right - left),
@@ -81,6 +82,7 @@ impl FlowBuilder<'_> {
                         JoinTime { column: bounds.left, shift_ms: left },
                         JoinTime { column: bounds.right, shift_ms: right },
                     ],
+                    grace_ms: i64::from(of_rows),
                     row_watermarks: [row_watermark(0), row_watermark(1)],
                 };
                 // The left row's columns come first in the result.
@@ -92,7 +94,7 @@ impl FlowBuilder<'_> {
                     event_time = flows[0].event_time.as_ref().and_then(given);
                 }
                 window = flows[0].window.as_ref().and_then(|window| window.renamed(given));
-                let keep = [spec.keep_ms(0), spec.keep_ms(1)];
+                let keep = [0, 1].map(|side| spec.keep_ms(side) - spec.grace_ms);
                 let key = plan.key_schema.to_string();
                 let factory = IntervalJoinFactory::new(plan, spec);
                 self.note_interval(&id, key, [factory.described(0)?, factory.described(1)?], keep);

@@ -51,7 +51,7 @@ use headpond_config::{Config, Origin, Secrets, is_secret, options};
 use headpond_connectors::Connectors;
 use headpond_runtime::{JobGraph, Node, NodeId, NodeKind};
 use headpond_state::{Error, OperatorId, Result};
-use insert::PlannedInsert;
+use insert::{PRINTED, PlannedInsert};
 use late_rows::{add_sink, late_table};
 use note::Note;
 use query::{optimize, plan_query, tables_of};
@@ -67,7 +67,7 @@ use ttl::StateTtls;
 pub struct PlannedJob {
     /// Its name: `pipeline.name`, else the file's without its ending.
     pub name: String,
-    /// What runs. Empty when the script has no `INSERT`.
+    /// What runs. Empty when the script has neither an `INSERT` nor a query by itself.
     pub graph: JobGraph,
     /// The settings, those of the script included.
     pub config: Config,
@@ -259,6 +259,11 @@ impl Planner {
                 self.used.extend(planned.names()?);
                 return Ok(Some(planned));
             }
+            StatementKind::Query(query) => {
+                let planned = PlannedInsert::printed(query, &self.session)?;
+                self.used.extend(planned.names()?);
+                return Ok(Some(planned));
+            }
             StatementKind::Explain(Explained::Insert(insert)) => self.explain_insert(insert)?,
             StatementKind::Explain(Explained::Query(query)) => self.explain_query(query)?,
         }
@@ -349,7 +354,7 @@ impl Planner {
 
     fn explain_query(&mut self, query: &SourceQuery) -> Result<()> {
         let plan = optimize(plan_query(query, &self.session, true)?, &self.session).at(query.position)?;
-        self.explained(&plan, query, "query", |builder| builder.query(&plan).at(query.position))
+        self.explained(&plan, query, PRINTED, |builder| builder.query(&plan).at(query.position))
     }
 
     /// Shows the nodes that `build` adds for a plan.

@@ -44,6 +44,17 @@ const TTL_USAGE: &str = "write /*+ STATE_TTL('name' = '1 d') */ behind SELECT, w
 const UID_USAGE: &str = "write /*+ STATE_UID('name') */ behind the SELECT of an INSERT, with the name that its operators' ids \
      begin with; /*+ STATE_UID('group-aggregate/1' = 'group-aggregate/0') */ renames single operators";
 
+/// Fails at the first hint among the words of a statement that has no place for any.
+pub(super) fn check_no_hint(tokens: &[TokenWithSpan]) -> Result<()> {
+    let is_hint = |token: &&TokenWithSpan| matches!(&token.token, Token::Whitespace(Whitespace::MultiLineComment(text)) if text.starts_with('+'));
+    match tokens.iter().find(is_hint) {
+        None => Ok(()),
+        Some(token) => {
+            Err(not_supported("a hint here", Some("hints stand in queries, behind SELECT")).at(token.span.start.into()))
+        }
+    }
+}
+
 /// The hints among a statement's words.
 pub(super) fn hints(tokens: &[TokenWithSpan]) -> Result<Hints> {
     let mut hints = Hints::default();

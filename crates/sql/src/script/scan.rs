@@ -45,11 +45,7 @@ pub(crate) fn statement_texts(text: &str) -> Result<Vec<StatementText<'_>>> {
     let mut cursor = Cursor::new(text, Position::START);
     let mut texts = Vec::new();
     loop {
-        cursor.skip_blank()?;
-        while cursor.peek() == Some(';') {
-            cursor.bump();
-            cursor.skip_blank()?;
-        }
+        cursor.skip_to_statement()?;
         let (start, position) = (cursor.offset, cursor.position);
         if cursor.peek().is_none() {
             return Ok(texts);
@@ -97,12 +93,32 @@ impl<'a> Cursor<'a> {
     /// Skips white space and comments.
     pub(super) fn skip_blank(&mut self) -> Result<()> {
         loop {
-            if self.peek().is_some_and(|c| c.is_whitespace() || c == '\u{feff}') {
+            if self.peek().is_some_and(is_blank) {
                 self.bump();
             } else if !self.skip_comment()? {
                 return Ok(());
             }
         }
+    }
+
+    /// Skips what stands between statements.
+    fn skip_to_statement(&mut self) -> Result<()> {
+        loop {
+            if self.at_hint() {
+                let error = Error::invalid("a hint stands in front of a statement");
+                return Err(error.hint("put it behind SELECT").at(self.position));
+            }
+            if self.peek().is_some_and(|c| c == ';' || is_blank(c)) {
+                self.bump();
+            } else if !self.skip_comment()? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether a hint begins here.
+    fn at_hint(&self) -> bool {
+        self.rest().starts_with("/*+")
     }
 
     /// Skips a comment, if one begins here.
@@ -178,7 +194,12 @@ impl<'a> Cursor<'a> {
                     break;
                 }
             }
+            let hint = self.at_hint();
             if self.skip_comment()? {
+                // A hint belongs to the statement, also at its end.
+                if hint {
+                    end = self.offset;
+                }
                 continue;
             }
             // Typographic quotes are quotes only in settings: elsewhere SQL does not know them.
@@ -190,6 +211,11 @@ impl<'a> Cursor<'a> {
         }
         Ok(end)
     }
+}
+
+/// Whether a character says nothing.
+fn is_blank(c: char) -> bool {
+    c.is_whitespace() || c == '\u{feff}'
 }
 
 /// Whether a word goes on with this character.

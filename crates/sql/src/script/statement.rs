@@ -2,7 +2,7 @@
 
 use super::chains::balance;
 use super::create_table::parse_create_table;
-use super::hint::hints;
+use super::hint::{check_no_hint, hints};
 use super::refusal::refused;
 use super::scan::StatementText;
 use super::setting::{parse_reset, parse_set};
@@ -53,6 +53,9 @@ fn parse_tokens(
         return Ok(None);
     }
     let kind = parse_statement(&mut parser, tokens)?;
+    if !kind.has_query() {
+        check_no_hint(tokens)?;
+    }
     if set_begun.is_some() && !matches!(kind, StatementKind::Insert(_)) {
         return Err(Error::unsupported("a statement set holds INSERT statements only").at(source.position));
     }
@@ -110,9 +113,7 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
             let (name, position) = parse_name(parser)?;
             Ok(StatementKind::Describe { name, position })
         }
-        "SELECT" | "WITH" | "VALUES" => Err(refused("a query whose rows go nowhere", begin, None).hint(
-            "insert them into a table: CREATE TABLE out (…) WITH ('connector' = 'print'); INSERT INTO out SELECT …",
-        )),
+        "SELECT" | "WITH" | "VALUES" => parse_query(parser, tokens).map(StatementKind::Query),
         "" => Err(unexpected(parser, "a statement")),
         word => Err(unknown_statement(word, begin)),
     }
@@ -248,8 +249,10 @@ fn misspelt(error: Error, tokens: &[TokenWithSpan]) -> Error {
 }
 
 /// The first words of statements that Headpond knows.
-const SUPPORTED: [&str; 10] =
-    ["BEGIN", "CREATE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SET", "SHOW"];
+const SUPPORTED: [&str; 13] = [
+    "BEGIN", "CREATE", "DESCRIBE", "DROP", "EXECUTE", "EXPLAIN", "INSERT", "RESET", "SELECT", "SET", "SHOW", "VALUES",
+    "WITH",
+];
 
 /// The first words of Flink's other statements, and what to do instead, where there is something.
 const UNSUPPORTED: [(&str, Option<&str>); 20] = [
@@ -282,12 +285,13 @@ fn unknown_statement(word: &str, begin: Position) -> Error {
     if let Some((_, instead)) = UNSUPPORTED.iter().find(|(known, _)| *known == word) {
         return refused(word, begin, *instead);
     }
-    let known = SUPPORTED.into_iter().chain(["SELECT", "WITH", "VALUES"]).chain(UNSUPPORTED.map(|(known, _)| known));
+    let known = SUPPORTED.into_iter().chain(UNSUPPORTED.map(|(known, _)| known));
     let known: Vec<&str> = known.collect();
     let error = Error::invalid(format!("{word} begins no statement")).at(begin);
     match nearest(word, known.iter().copied()) {
         Some(near) => error.hint(format!("did you mean {near}?")),
-        None => error.hint("statements begin with CREATE, INSERT INTO, EXPLAIN, SET, RESET or EXECUTE STATEMENT SET"),
+        None => error
+            .hint("statements begin with CREATE, INSERT INTO, SELECT, EXPLAIN, SET, RESET or EXECUTE STATEMENT SET"),
     }
 }
 

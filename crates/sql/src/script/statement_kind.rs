@@ -66,8 +66,17 @@ pub enum StatementKind {
     },
     /// `INSERT INTO table query`.
     Insert(Box<Insert>),
+    /// A query by itself, whose rows are printed.
+    Query(SourceQuery),
     /// `EXPLAIN INSERT INTO …` or `EXPLAIN query`.
     Explain(Explained),
+}
+
+impl StatementKind {
+    /// Whether a query stands in the statement, and hints may, too.
+    pub(super) fn has_query(&self) -> bool {
+        matches!(self, Self::CreateView { .. } | Self::Insert(_) | Self::Query(_) | Self::Explain(_))
+    }
 }
 
 /// An `INSERT INTO`.

@@ -1,6 +1,6 @@
 //! Interval joins over rows out of order and late, whatever the batches and the order of the inputs.
 
-use crate::common::{Run, materialized, planned_over};
+use crate::common::{Run, materialized, planned_over, run_over};
 use crate::rows::{KINDS, Kind, Random, Row, cell, nested_loop};
 use headpond_runtime::operator::Counters;
 
@@ -27,11 +27,11 @@ pub(crate) fn json(rows: &[Row]) -> String {
     rows.iter().map(line).collect()
 }
 
-/// The rows that are beyond the watermark of those before them.
+/// The rows that are not behind the watermark of those before them.
 fn in_time(rows: &[Row]) -> Vec<Row> {
     let mut watermark_ms = i64::MIN;
     let judged = rows.iter().map(|row| {
-        let is_late = row.ts <= watermark_ms;
+        let is_late = row.ts < watermark_ms;
         watermark_ms = watermark_ms.max(row.ts - DELAY_MS);
         (*row, is_late)
     });
@@ -127,6 +127,18 @@ fn every_kind_of_interval_join_is_the_batch_join_of_what_is_not_late() {
                 check(kind, bounds, order, rows_per_tick, index as u64 * 10 + rows_per_tick as u64);
             }
         }
+    }
+}
+
+#[test]
+fn a_row_as_old_as_the_watermark_before_it_is_joined() {
+    let line = |k: i64, v: i64, second: i64| format!("{{\"k\":{k},\"v\":{v},\"ts\":\"2024-06-01 10:00:0{second}\"}}\n");
+    let (left, right) = (line(1, 1, 0) + &line(2, 2, 0), line(1, 10, 2) + &line(1, 11, 2) + &line(2, 12, 4));
+    let sql = script(Kind::Left, "r.ts BETWEEN l.ts - INTERVAL '3' SECOND AND l.ts + INTERVAL '3' SECOND")
+        .replace("ts - INTERVAL '3' SECOND)", "ts)");
+    for rows in [1, 10] {
+        let given = run_over(&[("a", &left), ("b", &right)], &sql, rows).expect("the job runs");
+        assert_eq!(materialized(&given), ["1 | 1 | 1 | 10", "1 | 1 | 1 | 11", "2 | 2 | NULL | NULL"], "{rows} rows");
     }
 }
 
