@@ -114,8 +114,8 @@ fn a_statement_set_is_its_inserts() {
 fn what_is_not_supported_is_refused_by_name_and_place() {
     for (text, expected) in [
         (
-            "\n DROP TABLE t",
-            "DROP is not supported (line 2, column 2, statement `DROP TABLE t`, path job.sql) [leave it out",
+            "\n DROP CATALOG c",
+            "DROP CATALOG is not supported (line 2, column 2, statement `DROP CATALOG c`, path job.sql) [DROP TABLE and",
         ),
         ("CREATE FUNCTION f AS 'x'", "CREATE FUNCTION is not supported (line 1, column 1"),
         ("CREATE CATALOG c", "CREATE CATALOG is not supported (line 1, column 1"),
@@ -158,7 +158,7 @@ fn a_mistyped_statement_is_wrong_and_one_of_flinks_is_not_supported() {
     assert!(error("SLECT 1").ends_with("[did you mean SELECT?]"));
     assert!(error("CREATE TABEL t (a INT)").ends_with("[did you mean CREATE TABLE?]"));
     for text in
-        ["USE c", "SHOW TABLES", "ALTER TABLE t ADD a INT", "LOAD MODULE m", "BEGIN TRANSACTION", "CREATE MODEL m"]
+        ["USE c", "SHOW CATALOGS", "ALTER TABLE t ADD a INT", "LOAD MODULE m", "BEGIN TRANSACTION", "CREATE MODEL m"]
     {
         let unsupported = parse(text, "job.sql").expect_err("the script is refused");
         assert_eq!(unsupported.kind(), ErrorKind::Unsupported, "{text}");
@@ -200,4 +200,19 @@ fn a_misspelt_word_is_named() {
     }
     let error = error("INSERT INTO t SELECT id total t");
     assert!(!error.contains("did you mean"), "{error}");
+}
+
+#[test]
+fn an_insert_may_stand_behind_with() {
+    let script = parse(
+        "WITH a AS (SELECT 1 AS k) INSERT INTO t (k, n) WITH b AS (SELECT k FROM a) SELECT /*+ STATE_UID('x') */ k, 2 FROM b",
+        "job.sql",
+    )
+    .expect("the script is right");
+    let StatementKind::Insert(insert) = &script.statements[0].kind else { panic!("{script:?}") };
+    assert_eq!((insert.table.as_str(), insert.table_position.column), ("t", 39));
+    assert_eq!(insert.columns.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["k", "n"]);
+    assert!(insert.query.query.to_string().starts_with("WITH a AS"), "{}", insert.query.query);
+    let refused = error("WITH a AS (SELECT 1) INSERT OVERWRITE t SELECT * FROM a");
+    assert!(refused.starts_with("this INSERT behind WITH is not supported (line 1, column 1"), "{refused}");
 }

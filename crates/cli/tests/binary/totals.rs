@@ -37,7 +37,7 @@ fn a_query_by_itself_is_printed() {
     );
     let mut lines: Vec<String> = place.run("run counts.sql").exits_with(0).out.lines().map(str::to_owned).collect();
     lines.sort();
-    assert_eq!(lines, ["+I[AA, 10.5]", "+I[NULL, x]", "+I[UA, 4.0]"]);
+    assert_eq!(lines, ["+I[AA, 10.5]", "+I[UA, 4.0]", "+I[null, x]"]);
 }
 
 #[test]

@@ -182,7 +182,7 @@ impl IntervalJoin {
         let times = self.spec.times[side].of(rows);
         let watermarks =
             self.spec.row_watermarks[side].map(|column| rows.column(column).as_primitive::<Int64Type>().values());
-        let nulls = any_null(rows, &self.plan.sides[side].key);
+        let nulls = any_null(rows, &self.plan.sides[side].key_without_null);
         let mut in_time = Vec::with_capacity(rows.num_rows());
         let mut without_match = Vec::new();
         let mut late = 0;

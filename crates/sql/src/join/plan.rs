@@ -56,7 +56,7 @@ impl JoinKind {
         }
     }
 
-    /// Whether a row of a side whose key is NULL can never be in the result.
+    /// Whether a row of a side whose key matches nothing can never be in the result.
     pub(crate) fn needs_key(self, side: usize) -> bool {
         self.gives_alone(side) != Some(Alone::WithoutMatch)
     }
@@ -84,6 +84,8 @@ pub(crate) struct JoinSide {
     pub(crate) columns: usize,
     /// The columns of the key.
     pub(crate) key: Vec<usize>,
+    /// Which of them match nothing where they are NULL: all, or none where NULL equals NULL.
+    pub(crate) key_without_null: Vec<usize>,
     /// The key as people write it.
     pub(crate) key_text: String,
     /// Whether rows may be taken back.

@@ -101,9 +101,9 @@ impl KeyedOperator for RegularJoin {
         let stored = &self.sides[input];
         let deltas = if side.changing {
             let state = (&mut *cx.state as &mut _, stored.state, now_ms);
-            Deltas::of_changes(batch, &side.key, &self.encoders[input], &stored.rows, state)?
+            Deltas::of_changes(batch, &side.key_without_null, &self.encoders[input], &stored.rows, state)?
         } else if batch.changes.is_insert_only() {
-            Deltas::of_inserts(batch, &side.key)
+            Deltas::of_inserts(batch, &side.key_without_null)
         } else {
             return Err(Error::internal("an input of a join takes rows back, and was not announced to"));
         };

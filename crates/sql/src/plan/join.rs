@@ -147,6 +147,7 @@ impl FlowBuilder<'_> {
             columns.push(expr.clone());
         }
         let row_columns = columns.len();
+        let null_equals_null = join.null_equality == NullEquality::NullEqualsNull;
         let mut key = Vec::with_capacity(keys.len());
         let mut key_texts = Vec::with_capacity(keys.len());
         let mut filter = flow.filter.clone();
@@ -162,7 +163,7 @@ impl FlowBuilder<'_> {
                 columns.len() - 1
             }));
             // A row whose key is NULL has no match.
-            if kind.needs_key(side) && compiler.is_nullable(&expr)? {
+            if !null_equals_null && kind.needs_key(side) && compiler.is_nullable(&expr)? {
                 let is_there = expr.is_not_null();
                 filter = Some(match filter {
                     Some(filter) => filter.and(is_there),
@@ -176,7 +177,8 @@ impl FlowBuilder<'_> {
         let flow = self.materialize(Flow { columns, filter, row_watermark, ..flow }, fields)?;
         let schema = Arc::clone(&self.graph.node(flow.node).schema);
         let ttl = if is_timed { None } else { self.state_ttl(input) };
-        Ok((flow, JoinSide { schema, columns: row_columns, key, key_text, changing, ttl }))
+        let key_without_null = if null_equals_null { Vec::new() } else { key.clone() };
+        Ok((flow, JoinSide { schema, columns: row_columns, key, key_without_null, key_text, changing, ttl }))
     }
 
     /// What pairs must fulfil beside equal keys, over the columns of `combined` that it reads.
@@ -262,12 +264,6 @@ fn checked_kind(join: &Join) -> Result<JoinKind> {
             return Err(Error::internal("a semi join gives rows of its right side"));
         }
     };
-    if join.null_equality == NullEquality::NullEqualsNull {
-        return Err(not_supported(
-            "a join on IS NOT DISTINCT FROM",
-            Some("join on =, and give NULL a value: COALESCE(a.k, '') = COALESCE(b.k, '')"),
-        ));
-    }
     let Some((left, right)) = join.on.first() else {
         return Err(not_supported(
             "a join without an equality between a column of one side and a column of the other",

@@ -117,8 +117,8 @@ const UNSUPPORTED: [(&[&str], &str, Option<&str>); 14] = [
     (&["LIMIT"], "LIMIT", Some(TAKE_FEWER)),
     (&["FETCH"], "FETCH", Some(TAKE_FEWER)),
     (&["OFFSET"], "OFFSET", Some(TAKE_FEWER)),
-    (&["INTERSECT"], "INTERSECT", None),
-    (&["EXCEPT"], "EXCEPT", None),
+    (&["INTERSECT", "ALL"], "INTERSECT ALL", Some(WITHOUT_ALL)),
+    (&["EXCEPT", "ALL"], "EXCEPT ALL", Some(WITHOUT_ALL)),
     (&["CUMULATE", "("], "CUMULATE", Some(OTHER_WINDOWS)),
     (&["MATCH_RECOGNIZE", "("], "MATCH_RECOGNIZE", None),
     (&["GROUPING", "SETS"], "GROUPING SETS", Some(ONE_GROUPING)),
@@ -134,6 +134,7 @@ const SORT_LATER: &str = "leave it out: rows that keep coming have no last order
 const NUMBERED: &str = "ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) is supported where WHERE limits the number";
 const TAKE_FEWER: &str = "leave it out, and keep rows by a condition: WHERE …";
 const OTHER_WINDOWS: &str = "TUMBLE, HOP and SESSION are: TABLE(TUMBLE(TABLE t, DESCRIPTOR(ts), INTERVAL '1' DAY))";
+const WITHOUT_ALL: &str = "leave ALL out: each row is then given once";
 const ONE_GROUPING: &str = "write an INSERT INTO of its own for each grouping";
 
 fn refuse_unsupported(tokens: &[TokenWithSpan]) -> Result<()> {

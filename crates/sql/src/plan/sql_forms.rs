@@ -71,6 +71,8 @@ fn rewritten(expr: &Expr) -> Result<Option<Expr>> {
         Expr::TypedString(literal) => typed(literal),
         Expr::Interval(interval) => Some(Expr::Interval(literal(interval)?)),
         Expr::Function(function) => with_unit(function),
+        // Flink's constant needs no parentheses.
+        Expr::Identifier(name) if name.quote_style.is_none() && name.value == "PI" => Some(call("PI", Vec::new())),
         _ => None,
     })
 }

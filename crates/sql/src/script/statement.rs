@@ -10,6 +10,8 @@ use super::statement_kind::{Explained, Insert, SourceQuery, StatementKind};
 use super::tokens::{parser, position, syntax_error, tokenize, unexpected};
 use super::words::{parse_name, parse_names, parse_words, word_at, word_here};
 use crate::position::{At, Position};
+use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion_sql::sqlparser::ast::{self, SetExpr};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::Parser;
 use datafusion_sql::sqlparser::tokenizer::{Token, TokenWithSpan};
@@ -113,7 +115,13 @@ fn parse_statement(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<
             let (name, position) = parse_name(parser)?;
             Ok(StatementKind::Describe { name, position })
         }
-        "SELECT" | "WITH" | "VALUES" => parse_query(parser, tokens).map(StatementKind::Query),
+        "SELECT" | "WITH" | "VALUES" => {
+            let query = parse_query(parser, tokens)?;
+            match &*query.query.body {
+                SetExpr::Insert(_) => insert_behind_with(query).map(|insert| StatementKind::Insert(Box::new(insert))),
+                _ => Ok(StatementKind::Query(query)),
+            }
+        }
         "" => Err(unexpected(parser, "a statement")),
         word => Err(unknown_statement(word, begin)),
     }
@@ -191,6 +199,35 @@ fn parse_insert(parser: &mut Parser<'_>, tokens: &[TokenWithSpan], begin: Positi
         columns = parse_names(parser)?;
     }
     Ok(Insert { table, table_position, columns, query: parse_query(parser, tokens)? })
+}
+
+/// `WITH … INSERT INTO table SELECT …`: the same as `INSERT INTO table WITH … SELECT …`.
+fn insert_behind_with(written: SourceQuery) -> Result<Insert> {
+    let SourceQuery { query, position, tokens, hints } = written;
+    let ast::Query { with, body, .. } = *query;
+    let refused = || refused("this INSERT behind WITH", position, Some("write INSERT INTO table WITH … SELECT …"));
+    let SetExpr::Insert(ast::Statement::Insert(insert)) = *body else { return Err(refused()) };
+    let name = |name: &ast::ObjectName| match &name.0[..] {
+        [ast::ObjectNamePart::Identifier(name)] => Ok((name.value.clone(), Position::from(name.span.start))),
+        _ => Err(refused()),
+    };
+    let ast::Insert { table: ast::TableObject::TableName(table), columns, source: Some(mut query), .. } = insert else {
+        return Err(refused());
+    };
+    if insert.overwrite || !insert.into {
+        return Err(refused());
+    }
+    let (table, table_position) = name(&table)?;
+    let columns = columns.iter().map(name).collect::<Result<_>>()?;
+    let outer = with.map(|with| with.cte_tables).unwrap_or_default();
+    match &mut query.with {
+        Some(inner) => drop(inner.cte_tables.splice(0..0, outer)),
+        None => {
+            query.with = Some(ast::With { with_token: AttachedToken::empty(), recursive: false, cte_tables: outer })
+        }
+    }
+    let query = SourceQuery { query, position, tokens, hints };
+    Ok(Insert { table, table_position, columns, query })
 }
 
 fn parse_query(parser: &mut Parser<'_>, tokens: &[TokenWithSpan]) -> Result<SourceQuery> {

@@ -97,7 +97,7 @@ fn check(kind: Kind, (bounds, lower_ms, upper_ms): (&str, i64, i64), order: Orde
     }
     let (left, right) = (in_time(&a), in_time(&b));
     let late = a.len() - left.len() + b.len() - right.len();
-    let matches = |l: &Row, r: &Row| (lower_ms..=upper_ms).contains(&(r.ts - l.ts));
+    let matches = |l: &Row, r: &Row| l.k.is_some() && (lower_ms..=upper_ms).contains(&(r.ts - l.ts));
     let show = |row: &Row| format!("{} | {}", cell(row.k), row.v);
     assert!(run.output.iter().all(|row| row.starts_with("+I ")), "{context}");
     assert_eq!(materialized(&run.output), nested_loop(kind, &left, &right, matches, show, "NULL | NULL"), "{context}");

@@ -32,7 +32,8 @@ pub(crate) enum Kind {
 
 pub(crate) const KINDS: [Kind; 6] = [Kind::Inner, Kind::Left, Kind::Right, Kind::Full, Kind::Semi, Kind::Anti];
 
-/// The result of a nested loop, as `materialized` shows it.
+/// The result of a nested loop, as `materialized` shows it. `matches` is asked of rows whose keys are the same or both
+/// NULL.
 pub(crate) fn nested_loop(
     kind: Kind,
     left: &[Row],
@@ -42,7 +43,7 @@ pub(crate) fn nested_loop(
     nulls: &str,
 ) -> Vec<String> {
     let mut result = Vec::new();
-    let is_match = |l: &Row, r: &Row| l.k.is_some() && l.k == r.k && matches(l, r);
+    let is_match = |l: &Row, r: &Row| l.k == r.k && matches(l, r);
     for l in left {
         let partners: Vec<&Row> = right.iter().filter(|r| is_match(l, r)).collect();
         match kind {
