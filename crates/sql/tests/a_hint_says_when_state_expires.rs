@@ -47,7 +47,7 @@ fn a_hint_is_refused_wherever_it_can_do_nothing() {
     for (hinted, expected) in [
         (format!("{query} /*+ FOO('x') */"), "the hint FOO is not supported (line 4, column 55"),
         (format!("/*+ FOO('x') */ {query}"), "a hint stands in front of a statement (line 4, column 2"),
-        (format!("{query}; /*+ STATE_TTL('t' = '1 d') */"), "a hint stands in front of a statement (line 4, column 55"),
+        (format!("{query}; /*+ STATE_TTL('t' = '1 d') */"), "a hint stands in front of a statement (line 4, column 56"),
         ("DROP TABLE out /*+ FOO('x') */".to_owned(), "a hint here is not supported (line 4, column 17"),
     ] {
         let error = refused(&format!("{TABLES}\n {hinted};"));

@@ -163,6 +163,6 @@ fn a_disk_that_is_full() {
 fn a_file_without_an_insert() {
     let place = Place::new();
     place.write("tables.sql", &flights(""));
-    let ran = place.run("run tables.sql").exits_with(2).says("the SQL file has no INSERT INTO");
+    let ran = place.run("run tables.sql").exits_with(2).says("the SQL has neither an INSERT INTO nor a query");
     one_error(&ran);
 }

@@ -51,7 +51,7 @@ fn sql_may_stand_on_the_command_line() {
     run("SELECT FORM t", "").exits_with(2).says("command-line");
     run("SELECT 1", "-D execution.checkpointing.dir=file:checkpoints").exits_with(2).says("pipeline.name");
     run("SELECT 1", "totals.sql").exits_with(2).says("--execute");
-    place.run("run").exits_with(2).says("--execute");
+    place.run("run").exits_with(2).says("<FILE>");
 }
 
 #[test]

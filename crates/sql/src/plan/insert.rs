@@ -46,7 +46,8 @@ impl<'s> PlannedInsert<'s> {
     pub(super) fn printed(query: &'s SourceQuery, session: &Session) -> Result<Self> {
         let plan = optimize(plan_query(query, session, true)?, session).at(query.position)?;
         let field = |field: &Arc<Field>| match field.data_type() {
-            DataType::Null => Field::new(field.name(), DataType::Utf8, true),
+            // What `canonical` has for it.
+            DataType::Null => Field::new(field.name(), DataType::Boolean, true),
             data_type => Field::new(field.name(), data_type.clone(), true),
         };
         let schema = Arc::new(Schema::new(plan.schema().fields().iter().map(field).collect::<Vec<_>>()));
