@@ -174,3 +174,58 @@ fn a_column_declared_not_null_refuses_null() {
     let error = run_json("{\"a\":1}\n{\"a\":null}\n", &sql).expect_err("NULL does not fit").to_string();
     assert_eq!(error, "a column that is declared NOT NULL would get NULL (column a, operator out/calc/0)");
 }
+
+#[test]
+fn windows_of_instants_begin_at_local_times() {
+    let sql = |zone: &str, from: &str, by: &str| {
+        format!(
+            "SET 'table.local-time-zone' = '{zone}';
+             CREATE TABLE t (at TIMESTAMP_LTZ(3), WATERMARK FOR at AS at)
+               WITH ('connector' = 'filesystem', 'path' = '{{path}}', 'format' = 'json');
+             CREATE TABLE out (s STRING, e STRING, n BIGINT) WITH ('connector' = 'blackhole');
+             INSERT INTO out SELECT CAST({by}start AS STRING), CAST({by}end AS STRING), n FROM ({from}) w;"
+        )
+    };
+    let of_table = |call: &str| {
+        format!(
+            "SELECT window_start, window_end, COUNT(*) AS n
+               FROM TABLE({call}) GROUP BY window_start, window_end"
+        )
+    };
+    let rows = "{\"at\":\"2024-06-01T00:10:00Z\"}\n{\"at\":\"2024-06-01T18:40:00Z\"}\n";
+    let run = |zone: &str, from: &str| run_json(rows, &sql(zone, from, "window_"));
+    let hours = of_table("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' HOUR)");
+    let days = of_table("TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' DAY)");
+    let hops = of_table("HOP(TABLE t, DESCRIPTOR(at), INTERVAL '30' MINUTE, INTERVAL '1' HOUR)");
+    let grouped = "SELECT TUMBLE_START(at, INTERVAL '1' HOUR) AS window_start,
+                     TUMBLE_END(at, INTERVAL '1' HOUR) AS window_end, COUNT(*) AS n
+                   FROM t GROUP BY TUMBLE(at, INTERVAL '1' HOUR)";
+    let single = "SELECT window_start, window_end, CAST(1 AS BIGINT) AS n
+                   FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' HOUR))";
+    let of_hours = [
+        "+I 2024-06-01 05:00:00.000 | 2024-06-01 06:00:00.000 | 1",
+        "+I 2024-06-02 00:00:00.000 | 2024-06-02 01:00:00.000 | 1",
+    ];
+    for from in [&hours, grouped, single] {
+        assert_eq!(run("Asia/Kolkata", from).expect("the query runs"), of_hours, "{from}");
+    }
+    assert_eq!(
+        run("Asia/Kolkata", &days).expect("the query runs"),
+        [
+            "+I 2024-06-01 00:00:00.000 | 2024-06-02 00:00:00.000 | 1",
+            "+I 2024-06-02 00:00:00.000 | 2024-06-03 00:00:00.000 | 1"
+        ]
+    );
+    assert_eq!(
+        run("+05:45", &hops).expect("the query runs")[..2],
+        [
+            "+I 2024-06-01 05:00:00.000 | 2024-06-01 06:00:00.000 | 1",
+            "+I 2024-06-01 05:30:00.000 | 2024-06-01 06:30:00.000 | 1"
+        ]
+    );
+    run("Europe/Berlin", &hours).expect("hours are hours of any season");
+    for from in [&days, &of_table("HOP(TABLE t, DESCRIPTOR(at), INTERVAL '2' HOUR, INTERVAL '4' HOUR)")] {
+        let error = run("Europe/Berlin", from).expect_err("the clock changes").to_string();
+        assert!(error.contains("in Europe/Berlin, where a change of the clock moves them"), "{error}");
+    }
+}

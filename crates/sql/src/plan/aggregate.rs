@@ -120,7 +120,7 @@ impl FlowBuilder<'_> {
 pub(super) struct AggregateInput<'a> {
     aggregate: &'a Aggregate,
     pub(super) flow: &'a Flow,
-    compiler: Compiler,
+    pub(super) compiler: Compiler,
     pub(super) keys: Vec<Expr>,
     others: Vec<Expr>,
     pub(super) window_calls: Vec<WindowCall>,

@@ -74,7 +74,8 @@ impl FlowBuilder<'_> {
     /// [`Invalid`](headpond_state::ErrorKind::Invalid) for functions of windows that are not grouped by.
     pub(super) fn with_rows_of_windows(&mut self, mut flow: Flow) -> Result<Flow> {
         if let Some(call) = flow.windows_to_come.take() {
-            let WindowShape::Hop { slide_ms, size_ms, offset_ms } = call.shape else {
+            let time = Compiler::new(&flow.base, self.session)?.data_type(&call.time)?;
+            let WindowShape::Hop { slide_ms, size_ms, offset_ms } = call.shape.of_type(&time)? else {
                 return Err(Error::unsupported("SESSION without a GROUP BY of its windows is not supported")
                     .hint("group by the partition's columns, window_start and window_end"));
             };

@@ -104,7 +104,8 @@ impl AggregateInput<'_> {
             return Err(Error::invalid("a window needs event time, and its input has none")
                 .hint("declare it in the table: WATERMARK FOR ts AS ts - INTERVAL '5' SECOND"));
         };
-        Ok(Some(Windows::OfTime { shape: window.shape, time }))
+        let shape = window.shape.of_type(&self.compiler.data_type(&window.time)?)?;
+        Ok(Some(Windows::OfTime { shape, time }))
     }
 
     /// The windows that the input's rows have in columns of theirs, if both their ends are grouped by.

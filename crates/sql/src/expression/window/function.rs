@@ -65,9 +65,10 @@ impl ScalarUDFImpl for WindowFunction {
         });
         let mut expressions = vec![Expr::Literal(ScalarValue::Null, None)];
         expressions.extend(literals.collect::<Result<Vec<_>>>()?);
-        let external = |error| DataFusionError::External(Box::new(error));
+        let external = |error: Error| DataFusionError::External(Box::new(error));
         let call = WindowCall::from_arguments(self.kind, self.part, &expressions).map_err(external)?;
-        let WindowShape::Tumble { size_ms, offset_ms } = call.shape else {
+        let shape = call.shape.of_type(&arguments.args[0].data_type()).map_err(external)?;
+        let WindowShape::Tumble { size_ms, offset_ms } = shape else {
             let name = self.kind.name();
             return Err(external(Error::internal(format!("a window of {name} is computed as if it were a value"))));
         };

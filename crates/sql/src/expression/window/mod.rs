@@ -14,6 +14,7 @@ mod function;
 mod hop;
 mod interval;
 mod kind;
+mod local_time;
 
 pub(crate) use call::{WindowCall, WindowShape};
 pub(crate) use function::{window_functions, window_udf};
