@@ -4,9 +4,10 @@
 //! may have to match it. It lies in a *bucket* of event time about as long as the span, so a row looks into two of
 //! them, and a bucket goes as a whole: no timers, no expiry of single rows.
 //!
-//! A row is late if its time is before the watermark that its split had before it; in a join of windows, if its window's
-//! last millisecond is not beyond it. Late rows are counted and dropped. Every row that is not late finds all earlier rows that were not late either, whatever the order in which
-//! the inputs arrive: event time never passes a watermark before all rows in front of it have been joined.
+//! A row is late if its time is before the watermark that its split had before it; in a join of windows, if its
+//! window's last millisecond is not beyond it. Late rows are counted and dropped. Every row that is not late finds all
+//! earlier rows that were not late either, whatever the order in which the inputs arrive: event time never passes a
+//! watermark before all rows in front of it have been joined.
 //!
 //! Rows without a match are given when their bucket goes.
 

@@ -49,25 +49,25 @@ fn table(changes: &[Change], changing: bool) -> Vec<Row> {
 /// What the two rows of a pair must fulfil.
 #[derive(Debug, Clone, Copy)]
 enum On {
-    SameKey,
-    SameKeyAndNoGreaterValue,
-    SameKeyOrBothNull,
+    Key,
+    KeyAndValue,
+    KeyOrNull,
 }
 
 impl On {
     fn text(self) -> &'static str {
         match self {
-            On::SameKey => "l.k = r.k",
-            On::SameKeyAndNoGreaterValue => "l.k = r.k AND l.v <= r.v",
-            On::SameKeyOrBothNull => "l.k IS NOT DISTINCT FROM r.k",
+            On::Key => "l.k = r.k",
+            On::KeyAndValue => "l.k = r.k AND l.v <= r.v",
+            On::KeyOrNull => "l.k IS NOT DISTINCT FROM r.k",
         }
     }
 
     fn holds(self, l: &Row, r: &Row) -> bool {
         match self {
-            On::SameKey => l.k.is_some(),
-            On::SameKeyAndNoGreaterValue => l.k.is_some() && l.v <= r.v,
-            On::SameKeyOrBothNull => true,
+            On::Key => l.k.is_some(),
+            On::KeyAndValue => l.k.is_some() && l.v <= r.v,
+            On::KeyOrNull => true,
         }
     }
 }
@@ -144,7 +144,7 @@ fn check(kind: Kind, changing: [bool; 2], on: On, rows_per_tick: usize, seed: u6
 fn every_kind_of_join_follows_its_inputs() {
     for kind in KINDS {
         for changing in [[false, false], [true, false], [false, true], [true, true]] {
-            for on in [On::SameKey, On::SameKeyAndNoGreaterValue, On::SameKeyOrBothNull] {
+            for on in [On::Key, On::KeyAndValue, On::KeyOrNull] {
                 for (rows_per_tick, seed) in [(1, 1), (5, 2), (100, 3)] {
                     check(kind, changing, on, rows_per_tick, seed);
                 }
@@ -191,7 +191,7 @@ fn intersections_and_differences_follow_their_inputs() {
         for (changing, seed) in [([false, false], 4), ([true, false], 5), ([false, true], 6), ([true, true], 7)] {
             let mut random = Random(seed);
             let (a, b) = (changes(&mut random, 40), changes(&mut random, 12));
-            let views = script(Kind::Semi, changing, On::SameKey);
+            let views = script(Kind::Semi, changing, On::Key);
             let (views, _) = views.split_once("INSERT INTO").expect("an insert");
             let sql = format!("{views} INSERT INTO out SELECT k, v FROM a_rows {operator} SELECT k, v FROM b_rows;");
             let (_dir, job) = planned_over(&[("a", &json(&a)), ("b", &json(&b))], &sql).expect("the job is right");
