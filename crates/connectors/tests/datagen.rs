@@ -67,6 +67,13 @@ fn sequences_cover_all_rows_whatever_the_splits() {
 }
 
 #[test]
+fn splits_have_a_limit() {
+    let table = table(&[("n", Int8)]).with_option("number-of-rows", "20").with_option("splits", "1000000000000");
+    let error = source(&table, Some(&[0])).unwrap_err().to_string();
+    assert!(error.contains("from 1 to 4096"), "{error}");
+}
+
+#[test]
 fn numbers_keep_to_their_bounds_and_skew_makes_small_ones_frequent() {
     let table = table(&[("even", Int64), ("skewed", Int64)])
         .with_option("number-of-rows", "10000")

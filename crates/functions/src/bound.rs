@@ -205,12 +205,7 @@ impl ScalarUDFImpl for BoundFunction {
 
 /// An argument of an operator: in parentheses if it is one itself.
 fn operand(argument: &Expr, text: String) -> String {
-    let is_operator = match argument {
-        Expr::ScalarFunction(call) => {
-            call.func.inner().downcast_ref::<BoundFunction>().is_some_and(|of| of.spelling == Spelling::Operator)
-        }
-        Expr::BinaryExpr(_) => false,
-        _ => false,
-    };
+    let is_operator = matches!(argument, Expr::ScalarFunction(call)
+        if call.func.inner().downcast_ref::<BoundFunction>().is_some_and(|of| of.spelling == Spelling::Operator));
     if is_operator { format!("({text})") } else { text }
 }

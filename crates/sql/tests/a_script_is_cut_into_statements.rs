@@ -203,6 +203,13 @@ fn a_misspelt_word_is_named() {
 }
 
 #[test]
+fn a_setting_may_be_followed_by_any_number_of_lines() {
+    let script = parse(&format!("SET{}'a'{} = 'b';", "\n".repeat(200_000), "\n-- x\n".repeat(200_000)), "job.sql");
+    let script = script.expect("the script is right");
+    assert!(matches!(&script.statements[0].kind, StatementKind::Set { key, .. } if key == "a"), "{script:?}");
+}
+
+#[test]
 fn an_insert_may_stand_behind_with() {
     let script = parse(
         "WITH a AS (SELECT 1 AS k) INSERT INTO t (k, n) WITH b AS (SELECT k FROM a) SELECT /*+ STATE_UID('x') */ k, 2 FROM b",

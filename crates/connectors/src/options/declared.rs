@@ -198,7 +198,7 @@ pub static SPLITS: ConfigOption<Option<u64>> = ConfigOption::unset(
          rows; else 1. \
          It is part of a job's identity: a checkpoint is restored with the same number.",
 )
-.at_least(1);
+.within(1, 4096);
 
 /// The option `fields.<field>.kind`.
 pub static FIELD_KIND: ConfigOption<FieldKind> = ConfigOption::new(

@@ -19,60 +19,33 @@ const ONE_DOUBLE: &[Parameter] = &[Parameter::Double];
 
 macro_rules! of_double {
     ($name:expr, $syntax:expr, $doc:expr, $examples:expr, $compute:expr) => {
-        Function {
-            names: &[$name],
-            category: Category::Arithmetic,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: |call| {
-                let arguments = call.take(ONE_DOUBLE, 0)?;
-                let compute: fn(f64) -> f64 = $compute;
-                let kernel: Kernel = Arc::new(move |arguments| {
-                    let numbers = arguments.doubles(0)?;
-                    build_doubles(arguments.rows, |row| Ok(numbers.get(row).map(compute)))
-                });
-                Ok(call.bound(arguments, DataType::Float64, kernel))
-            },
-        }
+        function!(&[$name], $syntax, $doc, $examples, |call| {
+            let arguments = call.take(ONE_DOUBLE, 0)?;
+            let compute: fn(f64) -> f64 = $compute;
+            let kernel: Kernel = Arc::new(move |arguments| {
+                let numbers = arguments.doubles(0)?;
+                build_doubles(arguments.rows, |row| Ok(numbers.get(row).map(compute)))
+            });
+            Ok(call.bound(arguments, DataType::Float64, kernel))
+        })
     };
 }
 
 macro_rules! of_two_doubles {
     ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $compute:expr) => {
-        Function {
-            names: $names,
-            category: Category::Arithmetic,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: |call| {
-                let arguments = call.take(&[Parameter::Double, Parameter::Double], 0)?;
-                let compute: fn(f64, f64) -> f64 = $compute;
-                let kernel: Kernel = Arc::new(move |arguments| {
-                    let (left, right) = (arguments.doubles(0)?, arguments.doubles(1)?);
-                    build_doubles(arguments.rows, |row| {
-                        Ok(left.get(row).zip(right.get(row)).map(|(a, b)| compute(a, b)))
-                    })
-                });
-                Ok(call.bound(arguments, DataType::Float64, kernel))
-            },
-        }
+        function!($names, $syntax, $doc, $examples, |call| {
+            let arguments = call.take(&[Parameter::Double, Parameter::Double], 0)?;
+            let compute: fn(f64, f64) -> f64 = $compute;
+            let kernel: Kernel = Arc::new(move |arguments| {
+                let (left, right) = (arguments.doubles(0)?, arguments.doubles(1)?);
+                build_doubles(arguments.rows, |row| Ok(left.get(row).zip(right.get(row)).map(|(a, b)| compute(a, b))))
+            });
+            Ok(call.bound(arguments, DataType::Float64, kernel))
+        })
     };
 }
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Arithmetic,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
+const CHAPTER: Category = Category::Arithmetic;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(&["ABS"], "ABS(number)", "The number without its sign.", &[("ABS(-1.5)", "1.5")], abs),

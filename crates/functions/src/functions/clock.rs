@@ -12,16 +12,9 @@ use datafusion_expr::{Expr, Volatility};
 use headpond_state::Error;
 use std::sync::Arc;
 
-macro_rules! function {
+macro_rules! reading {
     ($names:expr, $syntax:expr, $doc:expr, $reading:expr) => {
-        Function {
-            names: $names,
-            category: Category::Time,
-            syntax: $syntax,
-            doc: $doc,
-            examples: &[],
-            bind: |call| clock(call, $reading),
-        }
+        function!($names, $syntax, $doc, &[], |call| clock(call, $reading))
     };
 }
 
@@ -34,27 +27,29 @@ enum Reading {
     LocalDate,
 }
 
+const CHAPTER: Category = Category::Time;
+
 pub(super) const FUNCTIONS: &[Function] = &[
-    function!(
+    reading!(
         &["CURRENT_TIMESTAMP", "NOW", "CURRENT_ROW_TIMESTAMP"],
         "CURRENT_TIMESTAMP, NOW(), CURRENT_ROW_TIMESTAMP()",
         "The present instant, as a TIMESTAMP_LTZ(3).",
         Reading::Instant
     ),
-    function!(&["PROCTIME"], "PROCTIME()", "Processing time, as a TIMESTAMP_LTZ(3).", Reading::Instant),
-    function!(
+    reading!(&["PROCTIME"], "PROCTIME()", "Processing time, as a TIMESTAMP_LTZ(3).", Reading::Instant),
+    reading!(
         &["LOCALTIMESTAMP"],
         "LOCALTIMESTAMP",
         "The present local time, as a TIMESTAMP(3).",
         Reading::LocalTimestamp
     ),
-    function!(
+    reading!(
         &["LOCALTIME", "CURRENT_TIME"],
         "LOCALTIME, CURRENT_TIME",
         "The present local time of day, as a TIME(0).",
         Reading::LocalTime
     ),
-    function!(&["CURRENT_DATE"], "CURRENT_DATE", "The present local date.", Reading::LocalDate),
+    reading!(&["CURRENT_DATE"], "CURRENT_DATE", "The present local date.", Reading::LocalDate),
 ];
 
 const PROCTIME: &str = "proctime";

@@ -7,18 +7,7 @@ mod rows;
 
 use crate::bind::{Category, Function};
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Collection,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
+const CHAPTER: Category = Category::Collection;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(&["ARRAY"], "ARRAY[value, …]", "An array of values.", &[("ARRAY[1, 2]", "[1, 2]")], arrays::array),

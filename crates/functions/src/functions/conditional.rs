@@ -8,19 +8,6 @@ use arrow_schema::DataType;
 use headpond_state::Error;
 use std::sync::Arc;
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Conditional,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
-
 /// The call is typed as a CASE before it would be bound.
 fn written_as_case(call: &Bind<'_>) -> Result<Bound, Error> {
     let types: Vec<DataType> = match call.name.to_uppercase().as_str() {
@@ -32,6 +19,8 @@ fn written_as_case(call: &Bind<'_>) -> Result<Bound, Error> {
     let kernel: Kernel = Arc::new(|_| Err(Error::internal("a CASE is computed as a function")));
     Ok(call.bound(call.types.to_vec(), result, kernel))
 }
+
+const CHAPTER: Category = Category::Conditional;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(

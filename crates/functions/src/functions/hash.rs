@@ -11,16 +11,11 @@ use std::sync::Arc;
 
 macro_rules! hash {
     ($name:expr, $syntax:expr, $doc:expr, $examples:expr, $hash:expr) => {
-        Function {
-            names: &[$name],
-            category: Category::Hash,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: |call| of_text(call, $hash),
-        }
+        function!(&[$name], $syntax, $doc, $examples, |call| of_text(call, $hash))
     };
 }
+
+const CHAPTER: Category = Category::Hash;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     hash!(

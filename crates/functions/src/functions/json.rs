@@ -15,18 +15,7 @@ use arrow_schema::{DataType, Field};
 use headpond_state::Error;
 use std::sync::Arc;
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Json,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
+const CHAPTER: Category = Category::Json;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(

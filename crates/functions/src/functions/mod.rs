@@ -1,5 +1,12 @@
 //! The functions, by chapter of the reference.
 
+/// A function of the chapter that the module has as `CHAPTER`.
+macro_rules! function {
+    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
+        Function { names: $names, category: CHAPTER, syntax: $syntax, doc: $doc, examples: $examples, bind: $bind }
+    };
+}
+
 mod arithmetic;
 mod clock;
 mod collection;

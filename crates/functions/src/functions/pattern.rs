@@ -11,18 +11,7 @@ use arrow_schema::{DataType, Field};
 use headpond_state::Error;
 use std::sync::Arc;
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Pattern,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
+const CHAPTER: Category = Category::Pattern;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(

@@ -12,18 +12,7 @@ use crate::text;
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Text,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
+const CHAPTER: Category = Category::Text;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(

@@ -18,19 +18,6 @@ use arrow_schema::{DataType, TimeUnit};
 use headpond_state::Error;
 use std::sync::Arc;
 
-macro_rules! function {
-    ($names:expr, $syntax:expr, $doc:expr, $examples:expr, $bind:expr) => {
-        Function {
-            names: $names,
-            category: Category::Time,
-            syntax: $syntax,
-            doc: $doc,
-            examples: $examples,
-            bind: $bind,
-        }
-    };
-}
-
 macro_rules! field {
     ($name:expr, $syntax:expr, $doc:expr, $example:expr, $unit:expr) => {
         function!(&[$name], $syntax, $doc, &[$example], |call| {
@@ -39,6 +26,8 @@ macro_rules! field {
         })
     };
 }
+
+const CHAPTER: Category = Category::Time;
 
 pub(super) const FUNCTIONS: &[Function] = &[
     function!(

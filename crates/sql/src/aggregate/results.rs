@@ -29,7 +29,9 @@ fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators, w
     if call.function == AggregateFunction::Avg {
         return average(call, cells, accumulators);
     }
-    if let (AggregateFunction::Sum, CellValues::Integers(values)) = (call.function, &cell.values) {
+    if let (AggregateFunction::Sum, CellValues::Integers(values)) = (call.function, &cell.values)
+        && call.output != DataType::Int64
+    {
         let values = values.iter().zip(&cell.set).map(|(value, set)| set.then_some(*value));
         return whole(values, wraps, call);
     }

@@ -193,6 +193,9 @@ impl<'a> Cursor<'a> {
                 if ahead.at_statement() {
                     break;
                 }
+                // What was skipped is not looked at again.
+                *self = ahead;
+                continue;
             }
             let hint = self.at_hint();
             if self.skip_comment()? {

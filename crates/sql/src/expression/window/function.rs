@@ -7,12 +7,14 @@ use arrow_array::PrimitiveArray;
 use arrow_array::cast::AsArray;
 use arrow_array::types::TimestampMillisecondType;
 use arrow_array::{Array, ArrayRef};
-use arrow_schema::{DataType, TimeUnit};
+use arrow_schema::{DataType, Field, FieldRef, TimeUnit};
 use datafusion_common::{DataFusionError, Result, ScalarValue};
 use datafusion_expr::{
-    ColumnarValue, Expr, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature, Volatility,
+    ColumnarValue, Expr, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, TypeSignature,
+    Volatility,
 };
 use headpond_state::Error;
+use std::iter;
 use std::sync::Arc;
 
 /// All functions that tell parts of windows.
@@ -39,6 +41,19 @@ struct WindowFunction {
     signature: Signature,
 }
 
+impl WindowFunction {
+    /// The call with these arguments behind the time.
+    fn call(&self, literals: Vec<ScalarValue>) -> Result<WindowCall> {
+        let time = Expr::Literal(ScalarValue::Null, None);
+        let arguments = iter::once(time).chain(literals.into_iter().map(|literal| Expr::Literal(literal, None)));
+        WindowCall::from_arguments(self.kind, self.part, &arguments.collect::<Vec<_>>()).map_err(external)
+    }
+}
+
+fn external(error: Error) -> DataFusionError {
+    DataFusionError::External(Box::new(error))
+}
+
 impl ScalarUDFImpl for WindowFunction {
     fn name(&self) -> &str {
         self.kind.function(self.part)
@@ -58,15 +73,23 @@ impl ScalarUDFImpl for WindowFunction {
         }
     }
 
+    /// Also looks whether the zone has windows of this size: nothing runs otherwise.
+    fn return_field_from_args(&self, arguments: ReturnFieldArgs<'_>) -> Result<FieldRef> {
+        let types: Vec<DataType> = arguments.arg_fields.iter().map(|field| field.data_type().clone()).collect();
+        let result = self.return_type(&types)?;
+        let literals = arguments.scalar_arguments.iter().skip(1);
+        if let Some(literals) = literals.map(|literal| literal.cloned()).collect::<Option<Vec<_>>>() {
+            self.call(literals)?.shape.of_type(&result).map_err(external)?;
+        }
+        Ok(Arc::new(Field::new(self.name(), result, true)))
+    }
+
     fn invoke_with_args(&self, arguments: ScalarFunctionArgs) -> Result<ColumnarValue> {
         let literals = arguments.args.iter().skip(1).map(|argument| match argument {
-            ColumnarValue::Scalar(scalar) => Ok(Expr::Literal(scalar.clone(), None)),
+            ColumnarValue::Scalar(scalar) => Ok(scalar.clone()),
             ColumnarValue::Array(_) => Err(DataFusionError::Plan("the size of a window must be a literal".to_owned())),
         });
-        let mut expressions = vec![Expr::Literal(ScalarValue::Null, None)];
-        expressions.extend(literals.collect::<Result<Vec<_>>>()?);
-        let external = |error: Error| DataFusionError::External(Box::new(error));
-        let call = WindowCall::from_arguments(self.kind, self.part, &expressions).map_err(external)?;
+        let call = self.call(literals.collect::<Result<Vec<_>>>()?)?;
         let shape = call.shape.of_type(&arguments.args[0].data_type()).map_err(external)?;
         let WindowShape::Tumble { size_ms, offset_ms } = shape else {
             let name = self.kind.name();
