@@ -27,6 +27,16 @@ fn ten_thousand_conditions() {
 }
 
 #[test]
+fn ten_thousand_branches() {
+    for other in ["", ", -1"] {
+        let branches: Vec<String> = (0..10_000).map(|n| format!("WHEN {n}{other} THEN {}", n * 2)).collect();
+        let query = format!("SELECT CASE a {} END FROM t", branches.join(" "));
+        let rows = run_json(LINES, &script("v INT", &query)).expect("the query runs");
+        assert_eq!(materialized(&rows), ["6", "8"], "{other}");
+    }
+}
+
+#[test]
 fn thousands_of_texts_and_queries() {
     let query = format!("SELECT {} FROM t", vec!["s"; 3_000].join(" || "));
     let rows = run_json(LINES, &script("v STRING", &query)).expect("the query runs");

@@ -7,7 +7,7 @@ mod syntax;
 pub(crate) use syntax::{call, text};
 
 use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion_sql::sqlparser::ast::{BinaryOperator, CaseWhen, CastKind, DataType, Expr, Ident, ObjectName};
+use datafusion_sql::sqlparser::ast::{CaseWhen, CastKind, DataType, Expr, Ident, ObjectName};
 use datafusion_sql::sqlparser::dialect::{Dialect, GenericDialect, Precedence};
 use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
@@ -77,7 +77,7 @@ impl Dialect for HeadpondDialect {
         if let Some(map) = map_literal(parser) {
             return Some(map);
         }
-        if let Some(case) = case_of_lists(parser) {
+        if let Some(case) = case_of_value(parser) {
             return Some(case);
         }
         if let Some(cast) = cast(parser) {
@@ -175,64 +175,40 @@ fn trim_of_spaces(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
     Some(parse())
 }
 
-/// `CASE x WHEN 1, 2 THEN …`, as `CASE WHEN x IN (1, 2) THEN …`; `None` for a CASE without such lists.
-fn case_of_lists(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
-    if !is_word(parser, 0, "CASE") || is_word(parser, 1, "WHEN") || !has_lists(parser) {
+/// `CASE x WHEN 1 THEN …`; with lists, such as `WHEN 1, 2`, as `CASE WHEN x IN (1, 2) THEN …`.
+fn case_of_value(parser: &mut Parser) -> Option<Result<Expr, ParserError>> {
+    if !is_word(parser, 0, "CASE") || is_word(parser, 1, "WHEN") {
         return None;
     }
     parser.next_token();
     let mut parse = || {
-        let operand = parser.parse_expr()?;
-        let mut conditions = Vec::new();
+        let operand = Box::new(parser.parse_expr()?);
+        let mut branches = Vec::new();
         while parser.parse_keyword(Keyword::WHEN) {
-            let mut values = parser.parse_comma_separated(Parser::parse_expr)?;
+            let values = parser.parse_comma_separated(Parser::parse_expr)?;
             parser.expect_keyword_is(Keyword::THEN)?;
-            let result = parser.parse_expr()?;
-            let condition = match (values.len(), values.pop()) {
-                (1, Some(value)) => {
-                    Expr::BinaryOp { left: Box::new(operand.clone()), op: BinaryOperator::Eq, right: Box::new(value) }
-                }
-                (_, last) => {
-                    values.extend(last);
-                    Expr::InList { expr: Box::new(operand.clone()), list: values, negated: false }
-                }
-            };
-            conditions.push(CaseWhen { condition, result });
+            branches.push((values, parser.parse_expr()?));
         }
         let else_result = match parser.parse_keyword(Keyword::ELSE) {
             true => Some(Box::new(parser.parse_expr()?)),
             false => None,
         };
         parser.expect_keyword_is(Keyword::END)?;
+        let has_lists = branches.iter().any(|(values, _)| values.len() > 1);
+        let condition = |mut values: Vec<Expr>| match values.pop() {
+            Some(value) if !has_lists => value,
+            last => {
+                values.extend(last);
+                Expr::InList { expr: operand.clone(), list: values, negated: false }
+            }
+        };
+        let conditions =
+            branches.into_iter().map(|(values, result)| CaseWhen { condition: condition(values), result }).collect();
         let token = AttachedToken::empty;
-        Ok(Expr::Case { case_token: token(), end_token: token(), operand: None, conditions, else_result })
+        let operand = (!has_lists).then_some(operand);
+        Ok(Expr::Case { case_token: token(), end_token: token(), operand, conditions, else_result })
     };
     Some(parse())
-}
-
-/// Whether a comma stands between a WHEN of the CASE that begins here and its THEN.
-fn has_lists(parser: &Parser) -> bool {
-    let (mut depth, mut cases, mut in_when) = (0, 0, false);
-    for ahead in 0.. {
-        match &parser.peek_nth_token_ref(ahead).token {
-            Token::EOF | Token::SemiColon => return false,
-            Token::LParen | Token::LBracket => depth += 1,
-            Token::RParen | Token::RBracket => depth -= 1,
-            Token::Comma if depth == 0 && cases == 1 && in_when => return true,
-            Token::Word(word) if word.quote_style.is_none() => match word.keyword {
-                Keyword::CASE => cases += 1,
-                Keyword::END => cases -= 1,
-                Keyword::WHEN if cases == 1 && depth == 0 => in_when = true,
-                Keyword::THEN if cases == 1 && depth == 0 => in_when = false,
-                _ => {}
-            },
-            _ => {}
-        }
-        if cases == 0 || depth < 0 {
-            return false;
-        }
-    }
-    false
 }
 
 fn parse_table(parser: &mut Parser) -> Result<Expr, ParserError> {
