@@ -128,6 +128,25 @@ fn a_condition_guards_what_stands_behind_it() {
 }
 
 #[test]
+fn sums_and_averages_of_ints_are_ints() {
+    let lines =
+        "{\"k\":1,\"v\":2147483647}\n{\"k\":1,\"v\":2}\n{\"k\":2,\"v\":null}\n{\"k\":3,\"v\":-7}\n{\"k\":3,\"v\":2}\n";
+    let query = "SELECT k, SUM(v), AVG(v) FROM t GROUP BY k";
+    let sql = |setting: &str, query: &str| {
+        format!("{setting} {} INSERT INTO out {query};", tables("k INT, v INT", "k INT, s INT, a INT"))
+    };
+    let wraps = "SET 'table.exec.integer-overflow' = 'wrap';";
+    let rows = run_json(lines, &sql(wraps, query)).expect("the query runs");
+    assert_eq!(materialized(&rows), ["1 | -2147483647 | 1073741824", "2 | NULL | NULL", "3 | -5 | -2"]);
+    let error = run_json(lines, &sql("", query)).expect_err("the sum is no INT");
+    let error = with_way_out(&error);
+    assert!(error.contains("of `v` does not fit INT") && error.contains("BIGINT"), "{error}");
+    let fitting = "SELECT k, SUM(v), AVG(v) FROM t WHERE k > 1 GROUP BY k";
+    let rows = run_json(lines, &sql("", fitting)).expect("the query runs");
+    assert_eq!(materialized(&rows), ["2 | NULL | NULL", "3 | -5 | -2"]);
+}
+
+#[test]
 fn deviations_are_those_of_the_rows_that_are_left() {
     let lines: String = (1..=10).map(|n| format!("{{\"n\": {n}}}\n")).collect();
     let query = "SELECT VAR_POP(d), VAR_SAMP(d), STDDEV_POP(d) FILTER (WHERE d < 3), VAR_POP(n)

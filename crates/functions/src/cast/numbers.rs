@@ -13,7 +13,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{
     ArrowPrimitiveType, Decimal128Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
 };
-use arrow_array::{Array, ArrayRef, BooleanArray};
+use arrow_array::{Array, ArrayRef, BooleanArray, PrimitiveArray};
 use arrow_schema::DataType;
 use headpond_state::Error;
 use std::sync::Arc;
@@ -124,6 +124,13 @@ where
                 }),
             }
         };
+        if let Some(values) = column.as_primitive_opt::<Int64Type>()
+            && values.values().iter().all(|value| T::Native::try_from(*value).is_ok())
+        {
+            // As a rule all fit: then the column is narrowed as a whole.
+            let fitting: PrimitiveArray<T> = values.unary(|value| T::Native::try_from(value).unwrap_or_default());
+            return Ok(Arc::new(fitting));
+        }
         if let Some(wholes) = wholes(column) {
             return build_numbers::<T>(column.len(), &to, |row| match wholes(row) {
                 Some(number) => fit(i128::from(number)),

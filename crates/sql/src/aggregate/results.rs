@@ -29,14 +29,11 @@ fn result(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators, w
     if call.function == AggregateFunction::Avg {
         return average(call, cells, accumulators);
     }
-    if let (AggregateFunction::Sum, CellValues::Integers(values)) = (call.function, &cell.values)
-        && call.output != DataType::Int64
-    {
-        let values = values.iter().zip(&cell.set).map(|(value, set)| set.then_some(*value));
-        return whole(values, wraps, call);
-    }
     let has_nulls = cell.set.iter().any(|set| !set);
     let nulls = has_nulls.then(|| NullBuffer::from(cell.set.as_slice()));
+    if let (AggregateFunction::Sum, CellValues::Integers(values)) = (call.function, &cell.values) {
+        return whole(values, nulls, wraps, call);
+    }
     Ok(match (&cell.values, &call.output) {
         (CellValues::Integers(values), DataType::Int64) => Arc::new(Int64Array::new(values.clone().into(), nulls)),
         (CellValues::Floats { sums, lost }, DataType::Float64) => {
@@ -79,8 +76,10 @@ fn average(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) 
     Ok(match (&accumulators.cells[value].values, &call.output) {
         // Of whole numbers it is one, cut off as a quotient is.
         (CellValues::Integers(sums), _) => {
-            let averages = sums.iter().zip(counts).map(|(sum, count)| (count != 0).then(|| sum.wrapping_div(count)));
-            return whole(averages, false, call);
+            let counts: Vec<i64> = counts.collect();
+            let nulls = NullBuffer::from_iter(counts.iter().map(|count| *count != 0));
+            let averages = sums.iter().zip(&counts).map(|(sum, count)| sum.checked_div(*count).unwrap_or(0));
+            return whole(&averages.collect::<Vec<_>>(), Some(nulls), false, call);
         }
         (CellValues::Floats { sums, lost }, DataType::Float32) => {
             let averages = sums.iter().zip(lost).zip(counts);
@@ -126,24 +125,28 @@ fn average(call: &AggregateCall, cells: CallCells, accumulators: &Accumulators) 
 }
 
 /// Whole numbers in the result's type.
-fn whole(values: impl Iterator<Item = Option<i64>>, wraps: bool, call: &AggregateCall) -> Result<ArrayRef> {
-    fn column<T: ArrowPrimitiveType>(
-        values: impl Iterator<Item = Option<i64>>,
-        narrow: impl Fn(i64) -> Option<T::Native>,
-        call: &AggregateCall,
-    ) -> Result<ArrayRef> {
-        let fitting = values.map(|value| match value {
-            None => Ok(None),
-            Some(value) => narrow(value).map(Some).ok_or_else(|| beyond(call)),
-        });
-        Ok(Arc::new(fitting.collect::<Result<PrimitiveArray<T>>>()?))
+fn whole(values: &[i64], nulls: Option<NullBuffer>, wraps: bool, call: &AggregateCall) -> Result<ArrayRef> {
+    fn narrow<T: ArrowPrimitiveType>(
+        values: &[i64],
+        nulls: Option<NullBuffer>,
+        last_bits: impl Fn(i64) -> T::Native,
+    ) -> (ArrayRef, bool)
+    where
+        i64: From<T::Native>,
+    {
+        let narrow: Vec<T::Native> = values.iter().map(|value| last_bits(*value)).collect();
+        let is_valid = |index: usize| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(index));
+        let mut pairs = narrow.iter().zip(values).enumerate();
+        let fits = pairs.all(|(index, (narrow, value))| i64::from(*narrow) == *value || !is_valid(index));
+        (Arc::new(PrimitiveArray::<T>::new(narrow.into(), nulls)), fits)
     }
-    match &call.output {
-        DataType::Int8 => column::<Int8Type>(values, |v| i8::try_from(v).ok().or(wraps.then_some(v as i8)), call),
-        DataType::Int16 => column::<Int16Type>(values, |v| i16::try_from(v).ok().or(wraps.then_some(v as i16)), call),
-        DataType::Int32 => column::<Int32Type>(values, |v| i32::try_from(v).ok().or(wraps.then_some(v as i32)), call),
-        _ => column::<Int64Type>(values, Some, call),
-    }
+    let (column, fits) = match &call.output {
+        DataType::Int8 => narrow::<Int8Type>(values, nulls, |value| value as i8),
+        DataType::Int16 => narrow::<Int16Type>(values, nulls, |value| value as i16),
+        DataType::Int32 => narrow::<Int32Type>(values, nulls, |value| value as i32),
+        _ => narrow::<Int64Type>(values, nulls, |value| value),
+    };
+    if fits || wraps { Ok(column) } else { Err(beyond(call)) }
 }
 
 /// The quotient, rounded half away from zero.
@@ -169,5 +172,10 @@ fn beyond(call: &AggregateCall) -> Error {
         call.text,
         crate::script::type_name(&call.output)
     ))
-    .hint("cast the argument to a DECIMAL of more digits, or to DOUBLE")
+    .hint(match call.output {
+        DataType::Int8 | DataType::Int16 | DataType::Int32 => {
+            "cast the argument to BIGINT; SET 'table.exec.integer-overflow' = 'wrap' makes sums wrap around, as Flink's do"
+        }
+        _ => "cast the argument to a DECIMAL of more digits, or to DOUBLE",
+    })
 }
